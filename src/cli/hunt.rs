@@ -13,6 +13,7 @@ use litmake::file::{self, write};
 use litmake::hunt::choose::Chosen;
 use litmake::hunt::sources::Sources;
 use litmake::hunt::{Drawn, Hunt};
+use litmake::isa::target::lifts_floats;
 use litmake::litmus;
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
@@ -271,44 +272,71 @@ fn newest() -> Vec<String> {
     best.into_values().map(|p| p.name.clone()).collect()
 }
 
-/// The stages of a round: what compiles tests, and, where `compares`, what compares them. The tests of
+/// The profiles for which code of floating point is lifted, and the others.
+fn by_floats(names: &[String]) -> (Vec<&String>, Vec<&String>) {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let able = |name: &&String| known.iter().any(|p| p.name == **name && lifts_floats(p.arch));
+    names.iter().partition(able)
+}
+
+/// Whether floating point is in a test.
+fn has_floats(path: &Path) -> bool {
+    let text = file::read_text(path, file::MAX_DATA).unwrap_or_default();
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| matches!(w, "float" | "double"))
+}
+
+/// The stages of a round: what compiles tests, and, where `compares`, what compares them. Tests with
+/// floating point are for the profiles alone whose code of it is lifted. The tests of
 /// bugs that are known come with the second, so that what shows one of them is found out without reducing it.
 fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> serde_json::Value {
-    let files: Vec<String> = files.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
-    let profiles: Vec<serde_json::Value> =
-        kept.profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
     let model = made::plain(&kept.source_model);
-    let mut stages = vec![
-        serde_json::json!({ "name": "tests", "generate": { "files": files } }),
-        serde_json::json!({
-            "name": "code",
-            "foreach": profiles,
-            "compile": {
-                "from": "tests",
-                "profile": "${profile}",
-                "storage": Storage::from(args.storage),
-            },
-        }),
-    ];
-    if compares {
+    let plain = |p: &&PathBuf| made::plain(&p.to_string_lossy());
+    let all: Vec<String> = files.iter().map(plain).collect();
+    let integers = files.iter().filter(|p| !has_floats(p)).map(plain).collect();
+    let (able, others) = by_floats(&kept.profiles);
+    let sets = [("", able, all), ("-integers", others, integers)];
+    let mut stages = Vec::new();
+    for (set, profiles, files) in sets {
+        if profiles.is_empty() || files.is_empty() {
+            continue;
+        }
+        let named = |what: &str| format!("{what}{set}");
+        let profiles: Vec<serde_json::Value> =
+            profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
         stages.extend([
+            serde_json::json!({ "name": named("tests"), "generate": { "files": files } }),
             serde_json::json!({
-                "name": "source",
-                "simulate": { "from": "tests", "model": model, "timeout": SIMULATE },
-            }),
-            serde_json::json!({
-                "name": "target",
-                "simulate": { "from": "code", "timeout": SIMULATE },
-            }),
-            serde_json::json!({
-                "name": "compare",
-                "compare": {
-                    "source": "source",
-                    "target": "target",
-                    "investigate": args.investigate,
+                "name": named("code"),
+                "foreach": profiles,
+                "compile": {
+                    "from": named("tests"),
+                    "profile": "${profile}",
+                    "storage": Storage::from(args.storage),
                 },
             }),
         ]);
+        if compares {
+            stages.extend([
+                serde_json::json!({
+                    "name": named("source"),
+                    "simulate": { "from": named("tests"), "model": model, "timeout": SIMULATE },
+                }),
+                serde_json::json!({
+                    "name": named("target"),
+                    "simulate": { "from": named("code"), "timeout": SIMULATE },
+                }),
+                serde_json::json!({
+                    "name": named("compare"),
+                    "compare": {
+                        "source": named("source"),
+                        "target": named("target"),
+                        "investigate": args.investigate,
+                    },
+                }),
+            ]);
+        }
+    }
+    if compares {
         stages.extend(mixing(kept, args));
     }
     serde_json::json!({ "name": "hunt", "stages": stages })

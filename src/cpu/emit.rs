@@ -617,6 +617,8 @@ fn c_type(ty: &Type) -> String {
         Type::Int { bytes, signed } => {
             format!("{}int{}_t", if *signed { "" } else { "u" }, u32::from(*bytes) * 8)
         }
+        // Its bits.
+        Type::Float { bytes } => format!("uint{}_t", u32::from(*bytes) * 8),
         _ => "uint64_t".to_string(),
     }
 }

@@ -26,6 +26,9 @@ const LISTED: [&str; 11] = [
     "c11-pointers",
 ];
 
+/// Points with floating point in them.
+const FLOATS: &str = "floats";
+
 /// On so many axes tests are special that are drawn from crowds.
 const CROWDS: [usize; 2] = [4, 7];
 
@@ -50,7 +53,8 @@ impl Sources {
         let any = ["anything".to_string(), "sync".to_string()];
         let axes = Axis::ALL.into_iter().skip(3).map(|a| format!("axis {}", a.name()));
         let crowds = CROWDS.map(|n| format!("{n} axes"));
-        any.into_iter().chain(axes).chain(crowds).chain(LISTED.map(String::from)).collect()
+        let all = any.into_iter().chain(axes).chain(crowds).chain(LISTED.map(String::from));
+        all.chain([FLOATS.to_string()]).collect()
     }
 
     /// A test of a source by chance.
@@ -62,6 +66,7 @@ impl Sources {
             1 => Some(Place::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
             n if n < 2 + axes => Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0)),
             n if n < listed => Some(Place::Grid(crowd(random, CROWDS[n - 2 - axes]).0)),
+            n if n == listed + LISTED.len() => Some(Place::Grid(floats(random).0)),
             n => {
                 let family = n - listed;
                 let count = self.list(family).len();
@@ -137,6 +142,18 @@ fn crowd(random: &mut Random, count: usize) -> Point {
         }
     }
     point
+}
+
+/// A point with floating point in it.
+fn floats(random: &mut Random) -> Point {
+    let axes = [Axis::Type, Axis::Flag, Axis::Value, Axis::Read];
+    loop {
+        let axis = axes[random.below(axes.len())];
+        let point = axes::draw(random, &[axis]);
+        if axes::has_float(&point) {
+            return point;
+        }
+    }
 }
 
 /// Names of files have a limit.

@@ -167,6 +167,11 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
     })
 }
 
+/// Whether code on numbers in floating point is lifted.
+pub fn lifts_floats(arch: Arch) -> bool {
+    matches!(arch, Arch::AArch64 | Arch::X86_64 | Arch::RiscV)
+}
+
 /// A value that code computes from where it stands.
 pub enum Special {
     /// The register takes this address.
@@ -197,7 +202,13 @@ impl Target {
                 Some(Special::Set(r.clone(), *at))
             }
             (Arch::AArch64, "LDR" | "LDRSW", [Operand::Reg(r), Operand::Code(at)]) => {
-                let size = if r.starts_with('W') || d.mnemonic == "LDRSW" { 4 } else { 8 };
+                let size = match r.as_bytes()[0] {
+                    b'W' => 4,
+                    // Vector registers are not given constants.
+                    b'S' | b'D' | b'Q' => return None,
+                    _ if d.mnemonic == "LDRSW" => 4,
+                    _ => 8,
+                };
                 Some(Special::Load(r.clone(), *at, size, d.mnemonic == "LDRSW"))
             }
             (Arch::RiscV, "auipc", [Operand::Reg(r), Operand::Imm(n)]) => {
@@ -358,6 +369,18 @@ impl Target {
     /// Whether it is x86, of 32 or 64 bits.
     pub fn is_x86(&self) -> bool {
         matches!(self.arch, Arch::X86 | Arch::X86_64)
+    }
+
+    /// Whether an instruction of x86, which may be one on a `vector` register, takes a general
+    /// register in place of memory.
+    pub fn takes_general(&self, mnemonic: &str, vector: bool) -> bool {
+        let name = mnemonic.to_ascii_lowercase();
+        let name = name.strip_prefix('v').unwrap_or(&name);
+        if !vector {
+            // A number in floating point is in memory or in a vector register.
+            return !name.contains("2si");
+        }
+        matches!(name, "movd" | "movq") || name.starts_with("cvtsi2s")
     }
 
     /// The part of the mnemonic that says the size, of a locked operation that leaves memory as it
@@ -539,6 +562,15 @@ impl Target {
             Arch::Arm => format!("MOV {reg},#{}", value as u32),
             Arch::RiscV if (-2048..2048).contains(&signed) => format!("ori {reg},x0,{signed}"),
             _ => format!("li {reg},{signed}"),
+        }
+    }
+
+    /// Puts zero into a register, which may be a vector register of x86.
+    pub fn cleared(&self, reg: &str) -> String {
+        match (self.arch, reg.starts_with("xmm")) {
+            (Arch::X86_64, true) => format!("pxor %{reg},%{reg}"),
+            (Arch::X86, true) => format!("PXOR {0},{0}", reg.to_ascii_uppercase()),
+            _ => self.constant(reg, 0),
         }
     }
 

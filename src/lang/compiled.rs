@@ -71,6 +71,15 @@ fn unqualified(ty: &Type) -> Type {
             Some(bytes) => Type::Int { bytes, signed: true },
             None => Type::Named(name.clone()),
         },
+        ty => as_bits(ty),
+    }
+}
+
+/// A number in floating point is its bits there.
+fn as_bits(ty: &Type) -> Type {
+    match ty {
+        Type::Float { bytes } => Type::Int { bytes: *bytes, signed: false },
+        Type::Array(element, n) => Type::Array(Arc::new(as_bits(element)), *n),
         ty => ty.clone(),
     }
 }
@@ -244,6 +253,7 @@ pub fn is_array(init: &[InitItem], name: &str) -> bool {
 
 /// Gives a location its type, where it has none yet.
 pub fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
+    let ty = as_bits(&ty);
     let place = Place::Mem { name: name.to_string(), index: None };
     match init.iter_mut().find(|i| i.place == place) {
         Some(item) => item.ty = item.ty.take().or(Some(ty)),

@@ -25,6 +25,11 @@ fn refuse<T>(what: &str) -> Result<T, Failure> {
     Err(Failure::unsupported(format!("Rust has no {what}")))
 }
 
+/// Rust has no atomic objects of these types.
+fn floats<T>() -> Result<T, Failure> {
+    Err(Failure::unsupported("numbers in floating point are not translated to Rust"))
+}
+
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let mut out = String::new();
@@ -92,6 +97,7 @@ fn object(ty: &Type) -> Result<String, Failure> {
         (Type::Pointer(t), true) => format!("AtomicPtr<{}>", object(t)?),
         (Type::Pointer(t), false) => format!("*mut {}", object(t)?),
         (Type::Array(t, _), _) => object(t)?,
+        (Type::Float { .. }, _) => return floats(),
         (Type::Void, _) => "u8".to_string(),
         (Type::Named(_), _) => return refuse("such type"),
         (Type::Atomic(_) | Type::Const(_) | Type::Volatile(_) | Type::Restrict(_), _) => {
@@ -109,6 +115,7 @@ fn typed(ty: &ValueType) -> Result<String, Failure> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => int(*bytes, *signed),
         ValueType::Bool => "u8".to_string(),
+        ValueType::Float { .. } => return floats(),
         ValueType::Pointer(t) => format!("*mut {}", object(t)?),
         ValueType::Void => "()".to_string(),
     })
@@ -466,6 +473,7 @@ impl Writer<'_> {
     fn expr(&mut self, e: &Expr) -> Result<Value, Failure> {
         match &e.kind {
             ExprKind::Int(lit) => literal(lit),
+            ExprKind::Float(_) => floats(),
             ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let place = self.place(e)?;
                 self.read(&place)
@@ -897,6 +905,7 @@ fn as_type(ty: &ValueType) -> Result<Type, Failure> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Int { bytes: 1, signed: false },
+        ValueType::Float { bytes } => Type::Float { bytes: *bytes },
         ValueType::Pointer(t) => Type::Pointer(t.clone()),
         ValueType::Void => return refuse("such local"),
     })

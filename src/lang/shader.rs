@@ -18,6 +18,10 @@ use litmake_litmus::c::ast::{
 use litmake_litmus::c::types::{ValueType, size_of};
 use litmake_litmus::{Body, Test, Type};
 
+fn floats<T>() -> Result<T, Failure> {
+    Err(Failure::unsupported("numbers in floating point are not translated to shaders"))
+}
+
 /// What every shader in GLSL begins with.
 pub const GLSL_HEADER: &str = "\
 #version 450
@@ -73,6 +77,7 @@ impl Dialect {
         match ty {
             ValueType::Int { bytes, signed } => self.int(*bytes, *signed),
             ValueType::Bool => self.int(4, true),
+            ValueType::Float { .. } => floats(),
             ValueType::Pointer(_) => self.refuse("pointers as values"),
             ValueType::Void => self.refuse("values without a type"),
         }
@@ -631,6 +636,7 @@ impl Writer<'_> {
     fn expr(&mut self, e: &Expr) -> Result<Value, Failure> {
         match &e.kind {
             ExprKind::Int(lit) => self.literal(lit),
+            ExprKind::Float(_) => floats(),
             ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let place = self.place(e)?;
                 self.read(&place)

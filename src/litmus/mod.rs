@@ -212,7 +212,8 @@ pub enum InitValue {
     Array(Vec<Value>),
 }
 
-/// A constant, as written in an initial state or a condition.
+/// A constant, as written in an initial state or a condition. That of a number in floating point is
+/// its bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Value {
     /// Two's complement; a negative literal is sign-extended to 128 bits.
@@ -251,6 +252,10 @@ pub enum Type {
     Int {
         bytes: u8,
         signed: bool,
+    },
+    /// A number in floating point. As a [`Value`] it is its bits.
+    Float {
+        bytes: u8,
     },
     Pointer(Arc<Type>),
     Array(Arc<Type>, u64),

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::c::ast::FloatLit;
 use super::{
     Arch, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Type, Value,
 };
@@ -52,6 +53,17 @@ pub fn init_text(item: &InitItem) -> String {
             let _ = write!(out, "{}", item.place);
         }
     }
+    let ty = item.ty.as_ref().map(Type::bare);
+    let element = match ty {
+        Some(Type::Array(element, _)) => Some(element.bare()),
+        ty => ty,
+    };
+    let value_text = |value: &Value| match (element, value) {
+        (Some(Type::Float { bytes }), Value::Int(n)) => {
+            FloatLit { bits: *n as u64, bytes: *bytes }.to_string()
+        }
+        _ => value_text(value),
+    };
     match &item.value {
         None => {}
         Some(InitValue::One(v)) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use super::c::ast::FloatLit;
 use super::scan::Scanner;
 use super::types::{self, MAX_TYPE_TOKENS};
 use super::{Arch, InitItem, InitValue, MAX_THREADS, Place, Type, Value};
@@ -193,6 +194,28 @@ pub enum At {
     Condition,
 }
 
+/// A number in floating point, as C writes it, or an integer, which becomes one. It is kept as bits.
+fn float(s: &mut Scanner, bytes: u8) -> Result<Value> {
+    let start = s.pos;
+    while s.peek().is_some_and(|b| {
+        let exponent = s.pos > start && matches!(s.bytes()[s.pos - 1], b'e' | b'E');
+        b.is_ascii_alphanumeric()
+            || b == b'.'
+            || (s.pos == start || exponent) && matches!(b, b'+' | b'-')
+    }) {
+        s.pos += 1;
+    }
+    let text = s.slice(start, s.pos);
+    let digits = text.strip_suffix(['f', 'F']).unwrap_or(text);
+    let Some(lit) = FloatLit::parse(digits, bytes) else {
+        let name = types::float_name(bytes);
+        s.pos = start;
+        return Err(s.expected(&format!("a number of type `{name}`, such as `1.5`")));
+    };
+    s.blanks()?;
+    Ok(Value::Int(lit.bits.into()))
+}
+
 /// A value. Trailing blanks are taken. In a condition, `1:X2` is not a label but a register,
 /// and is left to the caller.
 pub fn value(s: &mut Scanner, at: At) -> Result<Value> {
@@ -230,7 +253,11 @@ pub fn value(s: &mut Scanner, at: At) -> Result<Value> {
                 };
                 Value::Label { thread: Some(thread), name: name.to_string() }
             } else if s.at_int() {
-                Value::Int(s.int()?)
+                let n = s.int()?;
+                if s.peek() == Some(b'.') {
+                    return Err(no_float(s, start));
+                }
+                Value::Int(n)
             } else {
                 return word_value(s, at);
             }
@@ -238,6 +265,18 @@ pub fn value(s: &mut Scanner, at: At) -> Result<Value> {
     };
     s.blanks()?;
     Ok(v)
+}
+
+/// A number with a point where only an integer can stand.
+#[cold]
+fn no_float(s: &mut Scanner, start: usize) -> Box<Diag> {
+    while s.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'.') {
+        s.pos += 1;
+    }
+    s.error(s.span_from(start), "this is no integer").help(
+        "the final value of a `float` or `double` is its bits, as an integer: 0x3f800000 for `1.0f`; \
+         an initial value may be `float x = 1.0`",
+    )
 }
 
 fn word_value(s: &mut Scanner, at: At) -> Result<Value> {
@@ -308,6 +347,13 @@ fn quoted_label(s: &mut Scanner) -> Result<Value> {
 
 /// Values between braces. The next byte is the opening brace.
 pub fn array(s: &mut Scanner, at: At) -> Result<Vec<Value>> {
+    values(s, &mut |s| value(s, at))
+}
+
+fn values(
+    s: &mut Scanner,
+    value: &mut dyn FnMut(&mut Scanner) -> Result<Value>,
+) -> Result<Vec<Value>> {
     let start = s.pos;
     s.expect(b'{', "before the values")?;
     let mut values = Vec::new();
@@ -315,7 +361,7 @@ pub fn array(s: &mut Scanner, at: At) -> Result<Vec<Value>> {
         if values.len() as u64 >= MAX_ARRAY {
             return Err(s.error(s.span_from(start), too_long()));
         }
-        values.push(value(s, at)?);
+        values.push(value(s)?);
         match s.peek() {
             Some(b',') => s.pos += 1,
             Some(b'}') => break,
@@ -515,17 +561,31 @@ fn initial_value(
     place: &Place,
     ty: &mut Option<Type>,
 ) -> Result<InitValue> {
+    // What the values are follows from the type.
+    let bare = ty.as_ref().map(Type::bare);
+    let element = match bare {
+        Some(Type::Array(element, _)) => Some(element.bare()),
+        bare => bare,
+    };
+    let float_bytes = match element {
+        Some(Type::Float { bytes }) => Some(*bytes),
+        _ => None,
+    };
+    let mut one = |s: &mut Scanner| match float_bytes {
+        Some(bytes) => float(s, bytes),
+        None => value(s, At::Init),
+    };
     if s.peek() != Some(b'{') {
         if let Some(Type::Array(..)) = ty {
             return Err(s.expected("`{` before an array's values").help("write `int x[2]={0,1}`"));
         }
-        return Ok(InitValue::One(value(s, At::Init)?));
+        return Ok(InitValue::One(one(s)?));
     }
     let open = s.pos;
     if matches!(s.peek_at(1), Some(b':')) {
         return Err(unsupported(s, s.here(), "memory tags"));
     }
-    let values = array(s, At::Init)?;
+    let values = values(s, &mut one)?;
     match ty {
         Some(Type::Array(_, n)) if *n == values.len() as u64 => {}
         Some(Type::Array(_, n)) => {

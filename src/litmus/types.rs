@@ -61,6 +61,8 @@ fn plain(word: &str, arch: Arch) -> Option<Type> {
         "uint32_t" | "unsigned" => int(4, false),
         "int64_t" => int(8, true),
         "uint64_t" => int(8, false),
+        "float" => Type::Float { bytes: 4 },
+        "double" => Type::Float { bytes: 8 },
         "long" | "intptr_t" | "ptrdiff_t" | "ssize_t" => int(pointer_bytes(arch), true),
         "uintptr_t" | "size_t" => int(pointer_bytes(arch), false),
         "__int128" | "__int128_t" | "int128_t" => int(16, true),
@@ -160,6 +162,7 @@ pub fn text(ty: &Type) -> String {
 fn normal_text(ty: &Type) -> String {
     match ty {
         Type::Int { bytes, signed } => int_name(*bytes, *signed).to_string(),
+        Type::Float { bytes } => float_name(*bytes).to_string(),
         Type::Pointer(t) => format!("{}*", normal_text(t)),
         Type::Array(t, _) => normal_text(t),
         Type::Atomic(t) => match &**t {
@@ -198,6 +201,11 @@ fn int_name(bytes: u8, signed: bool) -> &'static str {
     }
 }
 
+/// How a type of numbers in floating point is written.
+pub fn float_name(bytes: u8) -> &'static str {
+    if bytes == 4 { "float" } else { "double" }
+}
+
 /// An equal type with its qualifiers in one order.
 pub fn normal(ty: &Type) -> Type {
     match ty {
@@ -207,6 +215,6 @@ pub fn normal(ty: &Type) -> Type {
         Type::Restrict(t) => qualify(Type::Restrict(Arc::new(normal(t))), false, false, false),
         Type::Pointer(t) => Type::Pointer(Arc::new(normal(t))),
         Type::Array(t, n) => Type::Array(Arc::new(normal(t)), *n),
-        Type::Int { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
     }
 }

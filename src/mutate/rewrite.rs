@@ -175,7 +175,7 @@ fn declarations(f: &mut Function, reverse: bool) -> bool {
         let simple = |d: &Declarator| {
             !d.ty.is_const()
                 && !d.ty.is_atomic()
-                && matches!(d.ty.bare(), Type::Int { .. } | Type::Pointer(_))
+                && matches!(d.ty.bare(), Type::Int { .. } | Type::Float { .. } | Type::Pointer(_))
         };
         if !list.iter().all(simple) {
             body.push(s);

@@ -3,6 +3,8 @@
 //! The simulator, lifting, the folding of constants in C and the machines of tests all ask here. It
 //! knows numbers and addresses, and no instruction.
 
+mod float;
+
 use super::{BinOp, UnOp, Val, mask};
 
 /// Every location starts at a multiple of so many bytes.
@@ -30,8 +32,12 @@ pub fn eval_un(op: UnOp, v: Val, width: u8) -> Option<Val> {
         };
     };
     let m = mask(width);
+    let wide = x;
     let x = x & m;
     Some(Val::Int(match op {
+        UnOp::FloatFromInt { from, signed } => float::from_int(wide, from, signed, width)?,
+        UnOp::FloatToInt { from, signed } => float::to_int(wide, from, signed, width)?,
+        UnOp::FloatResize { from } => float::resize(wide, from, width)?,
         UnOp::Not => !x & m,
         UnOp::Neg => x.wrapping_neg() & m,
         UnOp::SignExt { from } => sign_extend(x, from) as u128 & m,
@@ -113,6 +119,12 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
             } else {
                 y
             }
+        }
+        BinOp::FloatAdd | BinOp::FloatSub | BinOp::FloatMul | BinOp::FloatDiv => {
+            float::arithmetic(op, x, y, width)?
+        }
+        BinOp::FloatEq | BinOp::FloatLt | BinOp::FloatLe => {
+            u128::from(float::compare(op, x, y, width)?)
         }
     }))
 }

@@ -274,6 +274,14 @@ pub enum UnOp {
     BitReverse,
     /// How many bits are 1.
     PopCount,
+    /// The number of `width` bits in floating point that is nearest to an integer of `from` bits.
+    FloatFromInt { from: u8, signed: bool },
+    /// The integer of `width` bits that a number of `from` bits in floating point becomes where its
+    /// fraction is cut off. What is out of range becomes the nearest integer, and what is no number 0.
+    FloatToInt { from: u8, signed: bool },
+    /// The number of `width` bits in floating point that is nearest to one of `from` bits. What is no
+    /// number has no value, since machines differ in it.
+    FloatResize { from: u8 },
 }
 
 /// Two-operand arithmetic. Shift counts are taken modulo nothing: a count at or over the width
@@ -308,6 +316,16 @@ pub enum BinOp {
     MaxU,
     MinS,
     MaxS,
+    /// Of numbers in floating point (IEEE 754, 32 or 64 bits wide), rounded to the nearest and then
+    /// to even. A result that is no number has no value, since machines differ in it.
+    FloatAdd,
+    FloatSub,
+    FloatMul,
+    FloatDiv,
+    /// These give 1 or 0; 0 where an operand is no number.
+    FloatEq,
+    FloatLt,
+    FloatLe,
 }
 
 /// Target of a branch: an index into [`Code::insts`]; the length of the code means "end".

@@ -100,11 +100,11 @@ fn functions(test: &Test) -> impl Iterator<Item = &Function> {
     })
 }
 
-/// `int`, atomic where the type was, without other qualifiers.
+/// `int`, atomic where the type was, without other qualifiers, in place of every number.
 fn plain(ty: &Type) -> Type {
     match ty {
         Type::Array(of, n) => Type::Array(Arc::new(plain(of)), *n),
-        _ if !matches!(ty.bare(), Type::Int { .. }) => ty.clone(),
+        _ if !matches!(ty.bare(), Type::Int { .. } | Type::Float { .. }) => ty.clone(),
         _ if ty.is_atomic() => Type::Atomic(Arc::new(Type::INT)),
         _ => Type::INT,
     }
@@ -121,7 +121,7 @@ fn signed(ty: &Type) -> Type {
         Type::Const(to) => Type::Const(of(to)),
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Void | Type::Named(_) => ty.clone(),
+        Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
     }
 }
 

@@ -89,6 +89,7 @@ impl Symbols for Locations {
 fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
     match ty.bare() {
         Type::Int { bytes, signed } => (*bytes, 1, *signed),
+        Type::Float { bytes } => (*bytes, 1, false),
         Type::Pointer(_) => (pointer, 1, false),
         Type::Array(inner, n) => {
             let (elem, count, signed) = layout(inner, pointer);

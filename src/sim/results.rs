@@ -34,7 +34,8 @@ impl Results {
 
     /// Notes that a value could not be computed.
     pub fn note_uncomputable(&mut self) {
-        let message = "a value cannot be computed (arithmetic on addresses?)";
+        let message =
+            "a value cannot be computed (arithmetic on addresses, or a `float` that is no number?)";
         self.error.get_or_insert_with(|| message.to_string());
     }
 }

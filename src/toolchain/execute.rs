@@ -20,6 +20,7 @@ use litmake_lang::c11::emit::{
 };
 use litmake_lang::c11::readonly::only_read;
 use litmake_lang::compiled::out_name;
+use litmake_litmus::c::ast::FloatLit;
 use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
@@ -215,6 +216,9 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
         let constant = if fixed.iter().any(|f| f == name) { "const " } else { "" };
         let init = match ty.bare() {
             Type::Int { .. } => format!(" = {}", number(value)),
+            Type::Float { bytes } => {
+                format!(" = {}", FloatLit { bits: value as u64, bytes: *bytes })
+            }
             _ => String::new(),
         };
         let align = size.next_power_of_two().clamp(1, 64);

@@ -508,3 +508,96 @@ fn errors_say_what_is_wrong() {
     assert!(error("add.aq x5,x6,x7").contains("`add` takes no ordering annotation"));
     assert!(error("L1: beqz x5,L2").contains("did you mean `L1`?"));
 }
+
+// Floating point. What is no number, and what is out of range, is as the manual's table of
+// conversions has it.
+
+const BOXED: u128 = 0xffff_ffff_0000_0000;
+
+fn single(x: f32) -> u128 {
+    BOXED | u128::from(x.to_bits())
+}
+
+fn double(x: f64) -> u128 {
+    x.to_bits().into()
+}
+
+/// What is in a register after an instruction on f5, f6 and x5.
+fn float(text: &str, a: u128, b: u128, x: u64, reg: &str) -> u128 {
+    let m = run(text, |m| {
+        m.set("f5", a);
+        m.set("f6", b);
+        m.set("x5", x.into());
+    });
+    m.get(reg)
+}
+
+#[test]
+fn floats_are_converted() {
+    let nan = BOXED | 0x7fc0_0000;
+    for (text, a, x, wanted) in [
+        ("fcvt.s.w f7,x5", 0, -3i64 as u64, single(-3.0)),
+        ("fcvt.s.wu f7,x5", 0, 0xffff_ffff_ffff_fffd, single(4_294_967_293u32 as f32)),
+        ("fcvt.d.l f7,x5", 0, -3i64 as u64, double(-3.0)),
+        ("fcvt.d.s f7,f5", single(0.1), 0, double(f64::from(0.1f32))),
+        ("fcvt.s.d f7,f5", double(0.1), 0, single(0.1)),
+        ("fmv.w.x f7,x5", 0, 0x1_3f80_0000, single(1.0)),
+        ("fmv.d.x f7,x5", 0, 0x3ff0_0000_0000_0000, double(1.0)),
+        ("fneg.s f7,f5", single(1.0), 0, single(-1.0)),
+        ("fabs.d f7,f5", double(-1.0), 0, double(1.0)),
+        ("fmv.s f7,f5", single(-1.0), 0, single(-1.0)),
+    ] {
+        assert_eq!(float(text, a, 0, x, "f7"), wanted, "{text}");
+    }
+    for (text, a, wanted) in [
+        ("fcvt.w.s x7,f5,rtz", single(-2.9), -2i64 as u64),
+        ("fcvt.wu.s x7,f5,rtz", single(-2.9), 0),
+        // One of 32 bits is sign-extended, without a sign of its own too.
+        ("fcvt.wu.s x7,f5,rtz", single(4e9), 0xffff_ffff_ee6b_2800),
+        ("fcvt.w.s x7,f5,rtz", single(3e9), 0x7fff_ffff),
+        ("fcvt.w.s x7,f5,rtz", nan, 0x7fff_ffff),
+        ("fcvt.wu.s x7,f5,rtz", nan, u64::MAX),
+        ("fcvt.l.d x7,f5,rtz", double(-5e18), -5_000_000_000_000_000_000i64 as u64),
+        ("fmv.x.w x7,f5", single(-1.0), 0xffff_ffff_bf80_0000),
+        ("fmv.x.d x7,f5", double(1.0), 0x3ff0_0000_0000_0000),
+    ] {
+        assert_eq!(float(text, a, 0, 0, "x7") as u64, wanted, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn floats_are_computed_as_rust_does(a: f32, b: f32) {
+        for (name, wanted) in [("fadd", a + b), ("fsub", a - b), ("fmul", a * b), ("fdiv", a / b)] {
+            if !wanted.is_nan() {
+                let got = float(&format!("{name}.s f7,f5,f6"), single(a), single(b), 0, "f7");
+                prop_assert_eq!(got, single(wanted), "{}", name);
+            }
+        }
+        for (name, wanted) in [("feq", a == b), ("flt", a < b), ("fle", a <= b)] {
+            let got = float(&format!("{name}.s x7,f5,f6"), single(a), single(b), 0, "x7");
+            prop_assert_eq!(got, u128::from(wanted), "{}", name);
+        }
+    }
+}
+
+#[test]
+fn floats_in_memory() {
+    let m = run(
+        "flw fa0,4(x10)\nfadd.s fa0,fa0,fa0\nfsw fa0,(x11)\nfld ft0,8(x10)\nfsd ft0,8(x11)",
+        |m| {
+            m.poke(16 * BASE + 4, 4, 0x4000_0000);
+            m.poke(16 * BASE + 8, 8, 0x3ff0_0000_0000_0000);
+        },
+    );
+    assert_eq!(m.peek(17 * BASE, 4), 0x4080_0000);
+    assert_eq!(m.peek(17 * BASE + 8, 8), 0x3ff0_0000_0000_0000);
+}
+
+#[test]
+fn floats_that_are_refused() {
+    assert!(error("fcvt.w.s x7,f5").contains("`rtz` alone"));
+    assert!(error("fadd.s f7,f5,f6,rup").contains("the rounding `rup`"));
+    assert!(error("fadd.s f7,f5,x6").contains("`x6` is no floating-point register"));
+    assert!(error("fsqrt.s f7,f5").contains("unknown RISC-V instruction"));
+}

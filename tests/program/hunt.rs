@@ -167,7 +167,8 @@ fn tests_of_axes_have_no_races_and_are_compiled_and_lifted() {
         return;
     }
     let s = Scratch::with(&[]);
-    let families = "c11-sync c11-values c11-aliasing c11-liveness c11-effects c11-around c11-loops";
+    let families =
+        "c11-sync c11-values c11-aliasing c11-liveness c11-effects c11-around c11-loops c11-floats";
     let mut text = "name: axes\nstages:\n".to_string();
     let mut names = Vec::new();
     for family in families.split(' ') {

@@ -1,33 +1,44 @@
 //! What is written and read, and how the data is reached: the choices of the axes of data.
 
-/// An integer type of the data.
+/// A type of the data.
 pub struct Type {
     pub name: &'static str,
     pub bits: u32,
     pub unsigned: bool,
-    /// The type of the other sign.
+    /// The type of the other sign; of floating point, the integer type that its values are made in.
     pub other: &'static str,
+    pub float: bool,
 }
 
-pub const TYPES: [Type; 8] = [
-    Type { name: "int", bits: 32, unsigned: false, other: "uint32_t" },
-    Type { name: "int64_t", bits: 64, unsigned: false, other: "uint64_t" },
-    Type { name: "uint8_t", bits: 8, unsigned: true, other: "int8_t" },
-    Type { name: "int16_t", bits: 16, unsigned: false, other: "uint16_t" },
-    Type { name: "uint32_t", bits: 32, unsigned: true, other: "int" },
-    Type { name: "uint64_t", bits: 64, unsigned: true, other: "int64_t" },
-    Type { name: "int8_t", bits: 8, unsigned: false, other: "uint8_t" },
-    Type { name: "uint16_t", bits: 16, unsigned: true, other: "int16_t" },
+const fn int(name: &'static str, bits: u32, unsigned: bool, other: &'static str) -> Type {
+    Type { name, bits, unsigned, other, float: false }
+}
+
+const fn float(name: &'static str, bits: u32, other: &'static str) -> Type {
+    Type { name, bits, unsigned: false, other, float: true }
+}
+
+pub const TYPES: [Type; 10] = [
+    int("int", 32, false, "uint32_t"),
+    int("int64_t", 64, false, "uint64_t"),
+    int("uint8_t", 8, true, "int8_t"),
+    int("int16_t", 16, false, "uint16_t"),
+    int("uint32_t", 32, true, "int"),
+    int("uint64_t", 64, true, "int64_t"),
+    int("int8_t", 8, false, "uint8_t"),
+    int("uint16_t", 16, true, "int16_t"),
+    float("float", 32, "int"),
+    float("double", 64, "int64_t"),
 ];
 
 /// Types of flags.
-pub const FLAGS: [&str; 4] = ["int", "int8_t", "int16_t", "int64_t"];
+pub const FLAGS: [&str; 6] = ["int", "int8_t", "int16_t", "int64_t", "float", "double"];
 
 /// What the data is: plain objects are volatile nowhere, so that compilers may act on them.
 pub const KINDS: [&str; 3] = ["plain", "atomic", "volatile"];
 
 /// Where a value that is written comes from. `*k` is 1, which no compiler knows.
-pub const VALUES: [&str; 17] = [
+pub const VALUES: [&str; 20] = [
     "constant",
     "loaded",
     "packed",
@@ -45,10 +56,13 @@ pub const VALUES: [&str; 17] = [
     "divided",
     "through-memory",
     "kept-bits",
+    "float",
+    "double",
+    "float-bits",
 ];
 
 /// How a value that was read is taken apart.
-pub const READS: [&str; 14] = [
+pub const READS: [&str; 17] = [
     "whole",
     "low-byte",
     "high-half",
@@ -63,6 +77,9 @@ pub const READS: [&str; 14] = [
     "reassembled",
     "compared",
     "low-bit",
+    "as-float",
+    "float-compared",
+    "from-bits",
 ];
 
 /// How the data is reached.
@@ -150,11 +167,55 @@ pub const EARLIES: [&str; 4] = ["nothing", "read", "read-kept", "written"];
 pub const LOOPS: [&str; 7] =
     ["none", "counted", "while", "do-once", "do-known", "around-data", "breaks"];
 
+/// Functions that give the bits of a number in floating point, and the number of bits: their names
+/// and their texts.
+pub const BITS: [(&str, &str); 4] = [
+    (
+        "bits32",
+        "uint32_t bits32(float f) {\nuint32_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n",
+    ),
+    (
+        "bits64",
+        "uint64_t bits64(double f) {\nuint64_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n",
+    ),
+    (
+        "float32",
+        "float float32(uint32_t u) {\nfloat f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n",
+    ),
+    (
+        "float64",
+        "double float64(uint64_t u) {\ndouble f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n",
+    ),
+];
+
+/// A value in floating point: an integer that is converted, or bits. Some values have more digits than
+/// a number keeps.
+fn float_value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
+    let whole = int(ty.other, ty.bits, false, "");
+    let t = ty.name;
+    match choice {
+        "constant" if ty.bits == 32 => format!("{n}.0f"),
+        "constant" => format!("{n}.0"),
+        "float-bits" if ty.bits == 32 => {
+            format!("float32((uint32_t)*k * 0x3f800000u + ({n}u << 20))")
+        }
+        "float-bits" => format!("float64((uint64_t)*k * 0x3ff0000000000000u + ({n}ul << 49))"),
+        _ => format!("({t}){}", value(choice, &whole, n, thread)),
+    }
+}
+
 /// An expression for a value that is not 0, of a type, and different for small different `n`.
 pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
     let t = ty.name;
     let half = ty.bits / 2;
+    if ty.float {
+        return float_value(choice, ty, n, thread);
+    }
     match choice {
+        "float" => format!("({t})((float)*k + {}.0f)", n - 1),
+        "double" => format!("({t})((double)(*k + {}) * 0.5)", 2 * n - 1),
+        "float-bits" if ty.bits == 64 => format!("({t})bits64((double)(*k + {}))", n - 1),
+        "float-bits" => format!("({t})(bits32((float)(*k + {})) >> {})", n - 1, 32 - ty.bits),
         "loaded" => format!("({t})(*k + {})", n - 1),
         "packed" if ty.bits == 8 => format!("({t})((*k & 7) << 4 | {n})"),
         "packed" => format!("({t})(({t})(uint8_t)*k << {half} | ({t})(uint8_t)(*k + {}))", n - 1),
@@ -180,10 +241,45 @@ pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
     }
 }
 
+/// The same of a value in floating point.
+fn float_parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
+    let bits = if ty.bits == 32 { "bits32" } else { "bits64" };
+    let number = if ty.bits == 32 { "float32" } else { "float64" };
+    let half = ty.bits / 2;
+    match choice {
+        "low-byte" => vec![format!("(uint8_t)(int){of}")],
+        "high-half" => vec![format!("{bits}({of}) >> {half}")],
+        "masked" => vec![format!("(int){of} & 3")],
+        "is-zero" => vec![format!("!{of}")],
+        "selected" => vec![format!("{of} ? 3 : 4")],
+        "scaled" => vec![format!("{of} * 2")],
+        "sign" => vec![format!("{of} < 0"), format!("{of} != 0")],
+        "widened" => vec![format!("(int64_t)(double){of}")],
+        "two-parts" => {
+            vec![format!("(uint16_t){bits}({of})"), format!("{bits}({of}) >> {half}")]
+        }
+        "reassembled" => vec![format!("{number}({bits}({of}) | 1)")],
+        "compared" => vec![format!("{of} == 1")],
+        "low-bit" => vec![format!("(int){of} & 1"), format!("{of} == 0")],
+        "as-float" => vec![format!("{of} - 1.0f")],
+        "float-compared" => vec![format!("{of} > 1.5f")],
+        "from-bits" => vec![format!("{number}({bits}({of}) ^ {bits}(2.0f)) < 1.0f")],
+        _ => vec![of.to_string()],
+    }
+}
+
 /// What is kept of a value that was read, as expressions over it; each goes to a local.
 pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
     let half = ty.bits / 2;
+    if ty.float {
+        return float_parts(choice, ty, of);
+    }
     match choice {
+        // Halves of what an integer can be are in its range.
+        "as-float" => vec![format!("(float){of} * 0.5f")],
+        "float-compared" => vec![format!("(float){of} > 1.5f")],
+        "from-bits" if ty.bits == 64 => vec![format!("float64((uint64_t){of}) < 1.0")],
+        "from-bits" => vec![format!("float32((uint32_t){of}) < 1.0f")],
         "low-byte" => vec![format!("(uint8_t){of}")],
         "high-half" => vec![format!("(uint8_t)({of} >> {half})")],
         "masked" => vec![format!("{of} & 3")],

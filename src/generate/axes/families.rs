@@ -10,45 +10,76 @@ pub struct Family {
     pub name: &'static str,
     pub about: &'static str,
     pub axes: &'static [Axis],
+    /// Which points are in it.
+    pub has: fn(&Point) -> bool,
 }
 
-pub const FAMILIES: [Family; 7] = [
+fn any(_: &Point) -> bool {
+    true
+}
+
+/// Whether floating point is in a test: as a flag, as data, or where the data comes from and goes to.
+pub fn has_float(point: &Point) -> bool {
+    let of_floats = |axis: Axis| match axis {
+        Axis::Type | Axis::Flag => matches!(point.choice(axis), "float" | "double"),
+        Axis::Value => matches!(point.choice(axis), "float" | "double" | "float-bits"),
+        Axis::Read => matches!(point.choice(axis), "as-float" | "float-compared" | "from-bits"),
+        _ => false,
+    };
+    Axis::ALL.into_iter().any(of_floats)
+}
+
+pub const FAMILIES: [Family; 8] = [
     Family {
         name: "c11-sync",
         about: "every way to release and every way to acquire, around plain and atomic data",
         axes: &[Axis::Release, Axis::Acquire],
+        has: any,
     },
     Family {
         name: "c11-values",
         about: "data that is packed, converted, computed from known bits, and taken apart again",
         axes: &[Axis::Value, Axis::Read],
+        has: any,
     },
     Family {
         name: "c11-aliasing",
         about: "data behind restrict, const and volatile pointers, elements, chosen pointers, and \
                 through another type",
         axes: &[Axis::Alias, Axis::Write],
+        has: any,
     },
     Family {
         name: "c11-liveness",
         about: "stores that could merge, sink or be dropped, loads that could move, values used on \
                 one way only",
         axes: &[Axis::Write, Axis::Use, Axis::Early],
+        has: any,
     },
     Family {
         name: "c11-effects",
         about: "functions that compilers summarise: pure, const, inlined or not, results unused",
         axes: &[Axis::Call, Axis::Sync],
+        has: any,
     },
     Family {
         name: "c11-around",
         about: "plain accesses of all widths to other memory around every operation",
         axes: &[Axis::Around],
+        has: any,
     },
     Family {
         name: "c11-loops",
         about: "loops that run once around threads, around data and around synchronisation",
         axes: &[Axis::Loop, Axis::Use],
+        has: any,
+    },
+    Family {
+        name: "c11-floats",
+        about: "flags and data of floating point, numbers that are converted, compared and taken for \
+                their bits",
+        axes: &[Axis::Type, Axis::Flag, Axis::Value, Axis::Read, Axis::Write, Axis::Use],
+        has: has_float,
     },
 ];
 
@@ -80,7 +111,7 @@ pub fn each(
     family: &Family,
     f: &mut dyn FnMut(Point, String, String) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut offer = |point: Point| match text(&point) {
+    let mut offer = |point: Point| match (family.has)(&point).then(|| text(&point)).flatten() {
         Some((name, text)) => f(point, name, text),
         None => ControlFlow::Continue(()),
     };

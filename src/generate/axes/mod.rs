@@ -15,7 +15,7 @@ mod sync;
 mod tests;
 
 pub use draw::{Random, draw, neighbours};
-pub use families::{FAMILIES, Family, each};
+pub use families::{FAMILIES, Family, each, has_float};
 pub use program::text;
 
 /// What one number of a point chooses.

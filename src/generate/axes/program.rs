@@ -111,11 +111,20 @@ impl<'p> Program<'p> {
         self.choice(Axis::Write) == "halves" || self.choice(Axis::Use) == "halves"
     }
 
+    fn float_flag(&self) -> bool {
+        matches!(self.flag, "float" | "double")
+    }
+
     /// Whether the choices go together.
     fn fits(&self) -> bool {
         let atomic = self.kind == "atomic";
         // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
         let narrow = matches!(self.flag, "int8_t" | "int16_t");
+        // C fetches and changes integers alone.
+        let fetches = |way: &Way| matches!(way.operation, sync::Operation::Fetch(_));
+        if self.float_flag() && (fetches(self.release()) || fetches(self.acquire())) {
+            return false;
+        }
         if narrow && matches!(self.shape, "lock" | "back" | "ISA2") {
             return false;
         }
@@ -137,6 +146,16 @@ impl<'p> Program<'p> {
             return of_data.iter().all(|a| self.point.get(*a) == 0)
                 && self.choice(Axis::Sync) != "with-data";
         }
+        let value = self.choice(Axis::Value);
+        // As numbers in floating point these are the same for all that a test tells apart; the bits
+        // of a number of 32 bits differ in its upper half.
+        if self.ty.float && value == "high-bit" || value == "float-bits" && self.ty.bits == 8 {
+            return false;
+        }
+        // What is stepped and gets bits is an integer.
+        if self.ty.float && self.choice(Axis::Write) == "stepped" {
+            return false;
+        }
         // Without the flag in between, only atomic data does not race.
         if matches!(self.shape, "MP-open" | "MP-unused") && !atomic {
             return false;
@@ -153,7 +172,7 @@ impl<'p> Program<'p> {
             return false;
         }
         // Objects of two types are compatible with their qualified versions alone.
-        if self.alias == "other-sign" && atomic {
+        if self.alias == "other-sign" && (atomic || self.ty.float) {
             return false;
         }
         let by_call = restricted || self.alias == "may-alias-call";
@@ -192,6 +211,10 @@ impl<'p> Program<'p> {
 
     /// A type that holds whatever is kept of the data.
     fn wide(&self) -> &'static str {
+        // A number that is kept whole is seen by its bits.
+        if self.ty.float && matches!(self.choice(Axis::Read), "whole" | "twice") {
+            return self.ty.name;
+        }
         match self.ty.bits == 64
             || self.ty.name == "uint32_t"
             || self.choice(Axis::Read) == "widened"
@@ -216,6 +239,12 @@ impl<'p> Program<'p> {
         let v = format!("*v{}", self.at);
         if code.contains(&v) {
             self.scratch("v", "int");
+        }
+        for (name, text) in data::BITS {
+            if code.contains(&format!("{name}(")) {
+                let text = format!("static inline __attribute__((always_inline)) {text}");
+                self.helper(name, text);
+            }
         }
     }
 

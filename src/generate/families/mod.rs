@@ -18,7 +18,7 @@ use litmake_litmus::{self as litmus, Arch, canon};
 use rustc_hash::FxHashSet;
 
 /// Names of families, and what each is.
-pub const NAMES: [(&str, &str); 22] = [
+pub const NAMES: [(&str, &str); 23] = [
     (
         "telechat-table3",
         "the constructs of Telechat's Table III in integers of 8 to 64 bits: atomics with fences \
@@ -65,6 +65,7 @@ pub const NAMES: [(&str, &str); 22] = [
     of_axes(4),
     of_axes(5),
     of_axes(6),
+    of_axes(7),
 ];
 
 const fn of_axes(at: usize) -> (&'static str, &'static str) {

@@ -2,12 +2,13 @@
 //!
 //! An instruction is a mnemonic and operands ([`operand::Parts`]); machine code becomes text
 //! ([`decode`]) and is read like it. The mnemonic says its class and variant ([`Kind`]), and each
-//! class gives its meaning in one place: [`int`], [`mem`], [`atomic`], [`flow`], [`simd`]. It does
+//! class gives its meaning in one place: [`int`], [`mem`], [`atomic`], [`flow`], [`simd`], [`float`]. It does
 //! not know models, other instruction sets, or whole tests.
 
 mod atomic;
 pub mod decode;
 mod emit;
+mod float;
 mod flow;
 mod int;
 mod mem;
@@ -43,6 +44,7 @@ enum Kind {
     Atomic(atomic::Atomic),
     Flow(flow::Flow),
     Simd(simd::Simd),
+    Float(float::Float),
 }
 
 /// All mnemonics, in upper case.
@@ -53,6 +55,7 @@ fn table() -> &'static FxHashMap<String, Kind> {
         all.extend(int::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Int(*k))));
         all.extend(mem::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Mem(*k))));
         all.extend(simd::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Simd(*k))));
+        all.extend(float::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Float(*k))));
         all.extend(atomic::table().into_iter().map(|(n, k)| (n, Kind::Atomic(k))));
         all.extend(flow::table().into_iter().map(|(n, k)| (n, Kind::Flow(k))));
         all
@@ -72,6 +75,7 @@ fn lower(kind: Kind, e: &mut Emit) -> emit::Lowered {
         Kind::Atomic(k) => atomic::lower(k, e),
         Kind::Flow(k) => flow::lower(k, e),
         Kind::Simd(k) => simd::lower(k, e),
+        Kind::Float(k) => float::lower(k, e),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Vector registers: moves between them and general registers, bitwise logic, and loads and
+//! Vector registers: moves between them and general registers, bitwise logic, shifts, and loads and
 //! stores of elements. Enough for code that copies memory or clears it; no vector arithmetic
 //! but addition.
 
@@ -27,6 +27,14 @@ pub enum Simd {
     AddAcross {
         long: bool,
     },
+    /// SSHR, USHR, SHL: each element by itself.
+    Shift {
+        op: BinOp,
+    },
+    /// SSHLL, USHLL: elements of twice the bits, shifted to the left.
+    ShiftLong {
+        signed: bool,
+    },
     /// LD1 to LD4 and ST1 to ST4, of whole registers or of one lane.
     Load {
         ways: u8,
@@ -53,6 +61,11 @@ pub const TABLE: &[(&str, Simd)] = &[
     ("MVNI", Simd::Immediate { invert: true }),
     ("ADDV", Simd::AddAcross { long: false }),
     ("UADDLV", Simd::AddAcross { long: true }),
+    ("SSHR", Simd::Shift { op: BinOp::Sar }),
+    ("USHR", Simd::Shift { op: BinOp::Shr }),
+    ("SHL", Simd::Shift { op: BinOp::Shl }),
+    ("SSHLL", Simd::ShiftLong { signed: true }),
+    ("USHLL", Simd::ShiftLong { signed: false }),
     ("LD1", Simd::Load { ways: 1, tags: Tags::NONE }),
     ("LD2", Simd::Load { ways: 2, tags: Tags::NONE }),
     ("LD3", Simd::Load { ways: 3, tags: Tags::NONE }),
@@ -112,6 +125,35 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
                 sum = e.bin(BinOp::Add, sum, part, bits);
             }
             e.write(&d, sum);
+            Ok(())
+        }
+        Simd::Shift { op } => {
+            let (d, n) = (shape(e, 0)?, shape(e, 1)?);
+            let count = e.imm_in(2, 0..i128::from(d.elem) + 1)?;
+            e.only(3)?;
+            if (n.elem, n.count) != (d.elem, d.count) {
+                return Err(Refusal::new("the vectors have one shape").on(1));
+            }
+            let all = e.read_raw(&whole(n), Port::None);
+            each_lane(e, d, |e, lane| {
+                let part = lane_value(e, all, d.elem, lane);
+                e.bin_const(op, part, count.into(), d.elem)
+            });
+            Ok(())
+        }
+        Simd::ShiftLong { signed } => {
+            let (d, n) = (vector(e, 0)?, vector(e, 1)?);
+            let count = e.imm_in(2, 0..i128::from(n.elem))?;
+            e.only(3)?;
+            if (2 * n.elem, n.count) != (d.elem, d.count) {
+                return Err(Refusal::new("the elements have half the bits").on(1));
+            }
+            let all = e.read_raw(&whole(n), Port::None);
+            each_lane(e, d, |e, lane| {
+                let part = lane_value(e, all, n.elem, lane);
+                let part = if signed { e.sign_ext(part, n.elem, d.elem) } else { part };
+                e.bin_const(BinOp::Shl, part, count.into(), d.elem)
+            });
             Ok(())
         }
         Simd::Load { ways, tags } => load(e, ways, tags),
@@ -194,9 +236,9 @@ pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
     }
 }
 
-fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> Lowered {
-    let shape = |e: &Emit, i| match e.operands.get(i) {
-        // `ADD D0,D1,D2` is one lane of 64 bits.
+/// A vector; `ADD D0,D1,D2` is one lane of 64 bits.
+fn shape(e: &Emit, i: usize) -> Lowered<Vector> {
+    match e.operands.get(i) {
         Some(Operand::Reg(v)) if v.is_vec() && v.bits == 64 => {
             let Name::Vec(reg) = v.name else {
                 return vector(e, i);
@@ -204,7 +246,20 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
             Ok(Vector { reg, elem: 64, count: 1, lane: None })
         }
         _ => vector(e, i),
-    };
+    }
+}
+
+/// Writes each element of a vector; what is above them becomes 0.
+pub fn each_lane(e: &mut Emit, d: Vector, f: impl Fn(&mut Emit, u8) -> Temp) {
+    let mut all = e.int(0);
+    for lane in 0..d.count {
+        let part = f(e, lane);
+        all = placed(e, all, part, d.elem, lane);
+    }
+    e.write(&whole(d), all);
+}
+
+fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> Lowered {
     let (d, n, m) = (shape(e, 0)?, shape(e, 1)?, shape(e, 2)?);
     e.only(3)?;
     if (n.elem, n.count, m.elem, m.count) != (d.elem, d.count, d.elem, d.count) {
@@ -219,7 +274,7 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
 }
 
 /// The 128-bit view of a vector's register.
-fn whole(v: Vector) -> View {
+pub fn whole(v: Vector) -> View {
     View { name: Name::Vec(v.reg), bits: 128 }
 }
 
@@ -232,7 +287,7 @@ fn width(v: Vector) -> u8 {
 }
 
 /// A vector operand of a shape, without a lane.
-fn vector(e: &Emit, i: usize) -> Lowered<Vector> {
+pub fn vector(e: &Emit, i: usize) -> Lowered<Vector> {
     match e.operands.get(i) {
         Some(Operand::Vector(v)) if v.lane.is_none() && v.count > 0 => Ok(*v),
         _ => Err(e.missing(i, "a vector register, such as `V0.2D`")),
@@ -246,7 +301,7 @@ fn lane_of(e: &Emit, i: usize) -> Lowered<Vector> {
     }
 }
 
-fn lane_value(e: &mut Emit, all: Temp, elem: u8, lane: u8) -> Temp {
+pub fn lane_value(e: &mut Emit, all: Temp, elem: u8, lane: u8) -> Temp {
     let low = match lane {
         0 => all,
         n => e.bin_const(BinOp::Shr, all, u128::from(n) * u128::from(elem), 128),
@@ -255,7 +310,7 @@ fn lane_value(e: &mut Emit, all: Temp, elem: u8, lane: u8) -> Temp {
 }
 
 /// `all` with zero bits at a lane, and a value put there.
-fn placed(e: &mut Emit, all: Temp, value: Temp, elem: u8, lane: u8) -> Temp {
+pub fn placed(e: &mut Emit, all: Temp, value: Temp, elem: u8, lane: u8) -> Temp {
     let value = e.zero_ext(value, elem, 128);
     let there = e.bin_const(BinOp::Shl, value, u128::from(lane) * u128::from(elem), 128);
     e.bin(BinOp::Or, all, there, 128)

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod atomics;
+mod float;
 mod flow;
 mod integer;
 mod memory;

@@ -1,6 +1,7 @@
 //! A RISC-V instruction as a value: what reading text (or machine code) makes, and what lowering
 //! takes. Pseudo-instructions are gone. It knows neither syntax nor micro-ops.
 
+use super::float::Float;
 use litmake_ops::{BinOp, Tags, tag};
 
 /// A register number.
@@ -198,4 +199,5 @@ pub enum Insn {
         base: X,
         off: i64,
     },
+    Float(Float),
 }

@@ -111,6 +111,7 @@ impl Lower<'_> {
                 self.e.op(Op::Jump { target });
             }
             Insn::JumpReg { rd, base, off } => self.jump_reg(*rd, *base, *off),
+            Insn::Float(insn) => self.float(insn)?,
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ impl Lower<'_> {
     }
 
     /// x0 is a constant: nothing depends on it.
-    fn read(&mut self, num: X, port: Port) -> Temp {
+    pub fn read(&mut self, num: X, port: Port) -> Temp {
         if num == 0 {
             return self.e.int(0);
         }
@@ -130,7 +131,7 @@ impl Lower<'_> {
         self.e.read(reg, port)
     }
 
-    fn write(&mut self, num: X, value: Temp) {
+    pub fn write(&mut self, num: X, value: Temp) {
         if num != 0 {
             let reg = self.reg(num);
             self.e.write(reg, value);
@@ -138,7 +139,7 @@ impl Lower<'_> {
     }
 
     /// Writes what was loaded, extended to the register.
-    fn write_loaded(&mut self, rd: X, value: Temp, bytes: u8, signed: bool) {
+    pub fn write_loaded(&mut self, rd: X, value: Temp, bytes: u8, signed: bool) {
         if rd == 0 {
             return;
         }
@@ -170,7 +171,7 @@ impl Lower<'_> {
         Ok(self.e.val(Val::Ptr { loc, off }))
     }
 
-    fn address(&mut self, addr: &Address) -> Result<Temp, String> {
+    pub fn address(&mut self, addr: &Address) -> Result<Temp, String> {
         match addr {
             Address::Symbol(name, off) => self.symbol(name, *off),
             Address::Base(base, off) => {

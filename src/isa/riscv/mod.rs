@@ -1,10 +1,11 @@
 //! RISC-V: litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `read` (with `table`, `regs`) makes an `insn` of a line, `lower` makes micro-ops of it. An
+//! `read` (with `table`, `regs`) makes an `insn` of a line, `lower` (with `float`) makes micro-ops of it. An
 //! AMO is one event that reads and writes. `decode` makes text of machine code. It does not know
 //! models.
 
 pub mod decode;
+mod float;
 mod insn;
 mod lower;
 mod read;

@@ -1,6 +1,7 @@
 //! Reads lines of RISC-V assembly as instructions, pseudo-instructions unfolded. It does not
 //! know what an instruction means.
 
+use super::float::{self, Float};
 use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, RA, X};
 use super::regs;
 use super::table::{self, Shape};
@@ -161,6 +162,7 @@ impl Words<'_> {
                 let target = self.label(self.args.len() - 1)?;
                 Ok(Insn::Jump { rd, target })
             }
+            Shape::Float(shape) => self.float(shape),
             Shape::Jr => {
                 self.expect(1, "a register")?;
                 let (base, off) = self.jump_address(0)?;
@@ -329,6 +331,69 @@ impl Words<'_> {
             Ok(_) if op == Op2::Bin(BinOp::Add) => Ok(Insn::Copy { rd, a }),
             _ => Err(format!("`{text}` is no register and no constant").into()),
         }
+    }
+
+    fn freg(&self, at: usize) -> Read<X> {
+        let text = self.args.get(at).copied().unwrap_or("");
+        regs::float(text).ok_or_else(|| {
+            format!("`{text}` is no floating-point register: f0 to f31, or an ABI name such as fa0, is expected")
+                .into()
+        })
+    }
+
+    /// `off(reg)`, or a location.
+    fn float_address(&self) -> Read<Address> {
+        self.expect(2, "a floating-point register and an address such as 0(a0)")?;
+        let text = self.args[1];
+        match self.based(text) {
+            Some((off, base)) => match self.offset(off)? {
+                Offset::Bytes(n) => Ok(Address::Base(base, n)),
+                _ => Ok(Address::Base(base, 0)),
+            },
+            None => {
+                let (name, off) = self.plain_symbol(text)?;
+                Ok(Address::Symbol(name, off))
+            }
+        }
+    }
+
+    fn float(&self, shape: float::Shape) -> Read<Insn> {
+        use float::Shape;
+        let (sources, what) = match shape {
+            Shape::Load(bits) => {
+                let (addr, rd) = (self.float_address()?, self.freg(0)?);
+                return Ok(Insn::Float(Float::Load { bits, rd, addr }));
+            }
+            Shape::Store(bits) => {
+                let (addr, value) = (self.float_address()?, self.freg(0)?);
+                return Ok(Insn::Float(Float::Store { bits, value, addr }));
+            }
+            Shape::Sign(..) | Shape::Arith(..) | Shape::Compare(..) => (2, "three registers"),
+            _ => (1, "two registers"),
+        };
+        let mode = self.args.get(1 + sources).map(|m| m.to_ascii_lowercase());
+        if self.args.len() < 1 + sources || self.args.len() > 2 + sources {
+            return Err(self.operands(what));
+        }
+        if !float::rounds_as(shape, mode.as_deref()) {
+            let message = match mode {
+                Some(mode) => {
+                    format!("`{}` with the rounding `{mode}` is not supported", self.name)
+                }
+                None => format!("`{}` is supported with the rounding `rtz` alone", self.name),
+            };
+            return Err(message.into());
+        }
+        let rd = match shape {
+            Shape::ToX(_) | Shape::Compare(..) | Shape::ToInt { .. } => self.reg(0)?,
+            _ => self.freg(0)?,
+        };
+        let a = match shape {
+            Shape::FromX(_) | Shape::FromInt { .. } => self.reg(1)?,
+            _ => self.freg(1)?,
+        };
+        let b = if sources == 2 { self.freg(2)? } else { a };
+        Ok(Insn::Float(Float::Op { shape, rd, a, b }))
     }
 
     fn load(&self, bytes: u8, signed: bool, order: Order) -> Read<Insn> {

@@ -38,6 +38,22 @@ pub fn number(name: &str) -> Option<X> {
     }
 }
 
+/// The number of the floating-point register that a name means: its own, or that of the ABI.
+pub fn float(name: &str) -> Option<X> {
+    let lower = name.to_ascii_lowercase();
+    let digits = lower.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let n: X = digits.parse().ok().filter(|n: &X| n.to_string() == digits)?;
+    match (&lower[..lower.len() - digits.len()], n) {
+        ("f", 0..32) => Some(n),
+        ("ft", 0..=7) => Some(n),
+        ("fs", 0..=1) => Some(8 + n),
+        ("fa", 0..=7) => Some(10 + n),
+        ("fs", 2..=11) => Some(16 + n),
+        ("ft", 8..=11) => Some(20 + n),
+        _ => None,
+    }
+}
+
 /// The name that states print.
 pub fn canonical(num: X) -> &'static str {
     CANONICAL[usize::from(num) % 32]
@@ -46,6 +62,19 @@ pub fn canonical(num: X) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn floating_point_registers() {
+        let abi = "ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 fs0 fs1 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7 fs2 fs3 \
+                   fs4 fs5 fs6 fs7 fs8 fs9 fs10 fs11 ft8 ft9 ft10 ft11";
+        for (num, name) in abi.split_whitespace().enumerate() {
+            assert_eq!(float(name), Some(num as X), "{name}");
+            assert_eq!(float(&format!("F{num}")), Some(num as X));
+        }
+        for bad in ["f32", "f", "fp", "fa8", "f01", "x1", "", "1", "é1"] {
+            assert_eq!(float(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn both_kinds_of_names() {

@@ -1,5 +1,6 @@
 //! RISC-V mnemonics: what each does and which operands it takes. It does not read operands.
 
+use super::float;
 use super::insn::{Amo, Insn, Op1, Op2, Order};
 use litmake_ops::{BinOp, tag};
 
@@ -68,6 +69,7 @@ pub enum Shape {
     },
     Jr,
     Jalr,
+    Float(float::Shape),
 }
 
 impl Shape {
@@ -256,7 +258,9 @@ const SINGLES: &[&str] = &[
 
 /// What a lower-case mnemonic without its ordering annotation does.
 pub fn look_up(name: &str) -> Option<Shape> {
-    single(name).or_else(|| access(name)).or_else(|| arithmetic(name)).or_else(|| branch(name))
+    let float = || float::look_up(name).map(Shape::Float);
+    let integer = single(name).or_else(|| access(name)).or_else(|| arithmetic(name));
+    integer.or_else(|| branch(name)).or_else(float)
 }
 
 fn bytes(letter: &str) -> Option<u8> {
@@ -345,7 +349,7 @@ pub fn names() -> impl Iterator<Item = String> {
     let plain: Vec<String> = accesses.collect();
     let ordered: Vec<String> =
         plain.iter().flat_map(|n| [".aq", ".rl", ".aqrl"].map(|o| format!("{n}{o}"))).collect();
-    words.chain(ops).chain(branches).chain(plain).chain(ordered)
+    words.chain(ops).chain(branches).chain(plain).chain(ordered).chain(float::names())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! An x86 instruction as a value: what reading text (or machine code) makes, and what lowering
-//! takes. It knows neither syntax nor micro-ops.
+//! takes. It does not know syntax.
+
+use litmake_ops::BinOp;
 
 /// Operand size of an integer instruction, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +140,14 @@ pub enum Vec2 {
     LowToHigh,
 }
 
+/// A comparison of numbers in floating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Predicate {
+    /// None: whether one is no number.
+    pub op: Option<BinOp>,
+    pub negated: bool,
+}
+
 /// What an instruction does. Arguments are listed with the destination first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Do {
@@ -254,6 +264,35 @@ pub enum Do {
     ShiftBytes {
         left: bool,
     },
+    /// `movss`, `movsd`: a low part between vector registers, or between one and memory.
+    MovScalar(Size),
+    /// `cvtsi2ss` and its like, by the size that comes out.
+    FloatFromInt(Size),
+    /// `cvttss2si` and its like, by the size of the number: towards zero.
+    FloatToInt(Size),
+    /// `cvtss2sd`, `cvtsd2ss`, by the size that goes in.
+    FloatResize(Size),
+    /// `cvtps2pd`, `cvtpd2ps`.
+    FloatResizeAll(Size),
+    /// `cvttps2dq`, `cvttpd2dq`, by the size of the numbers.
+    FloatToInts(Size),
+    /// `paddd` and its like: each part by itself.
+    AddParts {
+        sub: bool,
+        size: Size,
+    },
+    /// `cvtdq2ps`, `cvtdq2pd`.
+    FloatFromInts(Size),
+    /// `addss`, and `addps` for `all` parts.
+    FloatArith {
+        op: BinOp,
+        size: Size,
+        all: bool,
+    },
+    /// `ucomiss` and its like.
+    FloatCompare(Size),
+    /// `cmpeqss` and its like: all ones where the comparison holds.
+    FloatMask(Size, Predicate),
     /// `fild`, `fistp`: the x87 stack as a way to move integers.
     X87Load,
     X87StorePop,

@@ -164,6 +164,17 @@ impl Lower<'_> {
             | Do::ShiftBytes { .. }
             | Do::X87Load
             | Do::X87StorePop => self.vector(insn),
+            Do::MovScalar(_)
+            | Do::FloatFromInt(_)
+            | Do::FloatToInt(_)
+            | Do::FloatResize(_)
+            | Do::FloatResizeAll(_)
+            | Do::FloatFromInts(_)
+            | Do::FloatToInts(_)
+            | Do::AddParts { .. }
+            | Do::FloatArith { .. }
+            | Do::FloatCompare(_)
+            | Do::FloatMask(..) => self.float(insn),
             _ => self.arith(insn),
         }
     }

@@ -1,7 +1,8 @@
 //! What x86 mnemonics mean, in AT&T and in Intel syntax. It does not know operands but for the
 //! size that a suffix gives them.
 
-use super::insn::{Alu, Bit, Cond, Do, Flag, Shift, Size, Vec2};
+use super::insn::{Alu, Bit, Cond, Do, Flag, Predicate, Shift, Size, Vec2};
+use litmake_ops::BinOp;
 
 /// What comes before an instruction on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,14 @@ const SIZED: &[(&str, Do)] = &[
 
 const fn shift_parts(left: bool, bits: u8) -> Do {
     Do::ShiftParts { left, bits }
+}
+
+const fn arith(op: BinOp, size: Size, all: bool) -> Do {
+    Do::FloatArith { op, size, all }
+}
+
+const fn compare(size: Size, op: Option<BinOp>, negated: bool) -> Do {
+    Do::FloatMask(size, Predicate { op, negated })
 }
 
 /// Mnemonics as they stand, with the size they fix.
@@ -178,6 +187,72 @@ const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("pslld", shift_parts(true, 32), None),
     ("psrlq", shift_parts(false, 64), None),
     ("psllq", shift_parts(true, 64), None),
+    ("cvtsi2ss", Do::FloatFromInt(Size::L), None),
+    ("cvtsi2ssl", Do::FloatFromInt(Size::L), Some(Size::L)),
+    ("cvtsi2ssq", Do::FloatFromInt(Size::L), Some(Size::Q)),
+    ("cvttss2si", Do::FloatToInt(Size::L), None),
+    ("cvttss2sil", Do::FloatToInt(Size::L), Some(Size::L)),
+    ("cvttss2siq", Do::FloatToInt(Size::L), Some(Size::Q)),
+    ("ucomiss", Do::FloatCompare(Size::L), None),
+    ("comiss", Do::FloatCompare(Size::L), None),
+    ("addss", arith(BinOp::FloatAdd, Size::L, false), None),
+    ("addps", arith(BinOp::FloatAdd, Size::L, true), None),
+    ("subss", arith(BinOp::FloatSub, Size::L, false), None),
+    ("subps", arith(BinOp::FloatSub, Size::L, true), None),
+    ("mulss", arith(BinOp::FloatMul, Size::L, false), None),
+    ("mulps", arith(BinOp::FloatMul, Size::L, true), None),
+    ("divss", arith(BinOp::FloatDiv, Size::L, false), None),
+    ("divps", arith(BinOp::FloatDiv, Size::L, true), None),
+    ("cmpeqss", compare(Size::L, Some(BinOp::FloatEq), false), None),
+    ("cmpneqss", compare(Size::L, Some(BinOp::FloatEq), true), None),
+    ("cmpltss", compare(Size::L, Some(BinOp::FloatLt), false), None),
+    ("cmpnltss", compare(Size::L, Some(BinOp::FloatLt), true), None),
+    ("cmpless", compare(Size::L, Some(BinOp::FloatLe), false), None),
+    ("cmpnless", compare(Size::L, Some(BinOp::FloatLe), true), None),
+    ("cmpunordss", compare(Size::L, None, false), None),
+    ("cmpordss", compare(Size::L, None, true), None),
+    ("cvtsi2sd", Do::FloatFromInt(Size::Q), None),
+    ("cvtsi2sdl", Do::FloatFromInt(Size::Q), Some(Size::L)),
+    ("cvtsi2sdq", Do::FloatFromInt(Size::Q), Some(Size::Q)),
+    ("cvttsd2si", Do::FloatToInt(Size::Q), None),
+    ("cvttsd2sil", Do::FloatToInt(Size::Q), Some(Size::L)),
+    ("cvttsd2siq", Do::FloatToInt(Size::Q), Some(Size::Q)),
+    ("ucomisd", Do::FloatCompare(Size::Q), None),
+    ("comisd", Do::FloatCompare(Size::Q), None),
+    ("addsd", arith(BinOp::FloatAdd, Size::Q, false), None),
+    ("addpd", arith(BinOp::FloatAdd, Size::Q, true), None),
+    ("subsd", arith(BinOp::FloatSub, Size::Q, false), None),
+    ("subpd", arith(BinOp::FloatSub, Size::Q, true), None),
+    ("mulsd", arith(BinOp::FloatMul, Size::Q, false), None),
+    ("mulpd", arith(BinOp::FloatMul, Size::Q, true), None),
+    ("divsd", arith(BinOp::FloatDiv, Size::Q, false), None),
+    ("divpd", arith(BinOp::FloatDiv, Size::Q, true), None),
+    ("cmpeqsd", compare(Size::Q, Some(BinOp::FloatEq), false), None),
+    ("cmpneqsd", compare(Size::Q, Some(BinOp::FloatEq), true), None),
+    ("cmpltsd", compare(Size::Q, Some(BinOp::FloatLt), false), None),
+    ("cmpnltsd", compare(Size::Q, Some(BinOp::FloatLt), true), None),
+    ("cmplesd", compare(Size::Q, Some(BinOp::FloatLe), false), None),
+    ("cmpnlesd", compare(Size::Q, Some(BinOp::FloatLe), true), None),
+    ("cmpunordsd", compare(Size::Q, None, false), None),
+    ("cmpordsd", compare(Size::Q, None, true), None),
+    ("cvtss2sd", Do::FloatResize(Size::L), None),
+    ("cvtsd2ss", Do::FloatResize(Size::Q), None),
+    ("cvtps2pd", Do::FloatResizeAll(Size::L), None),
+    ("cvtpd2ps", Do::FloatResizeAll(Size::Q), None),
+    ("cvtpd2psx", Do::FloatResizeAll(Size::Q), None),
+    ("cvttps2dq", Do::FloatToInts(Size::L), None),
+    ("cvttpd2dq", Do::FloatToInts(Size::Q), None),
+    ("cvttpd2dqx", Do::FloatToInts(Size::Q), None),
+    ("paddb", Do::AddParts { sub: false, size: Size::B }, None),
+    ("paddw", Do::AddParts { sub: false, size: Size::W }, None),
+    ("paddd", Do::AddParts { sub: false, size: Size::L }, None),
+    ("paddq", Do::AddParts { sub: false, size: Size::Q }, None),
+    ("psubb", Do::AddParts { sub: true, size: Size::B }, None),
+    ("psubw", Do::AddParts { sub: true, size: Size::W }, None),
+    ("psubd", Do::AddParts { sub: true, size: Size::L }, None),
+    ("psubq", Do::AddParts { sub: true, size: Size::Q }, None),
+    ("cvtdq2ps", Do::FloatFromInts(Size::L), None),
+    ("cvtdq2pd", Do::FloatFromInts(Size::Q), None),
     ("psrldq", Do::ShiftBytes { left: false }, None),
     ("pslldq", Do::ShiftBytes { left: true }, None),
 ];
@@ -287,13 +362,14 @@ pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
     if UNALIGNED.contains(&name) {
         return Some((Do::MovVec { atomic: false }, None));
     }
-    match name {
-        "movss" => return Some((Do::MovLow(Size::L), None)),
-        "movsd" => return Some((Do::MovLow(Size::Q), None)),
-        _ => {}
+    if let Some(found) = scalar(name) {
+        return Some(found);
     }
     // AVX's forms, which have a `v` before the name and may have the element size after it.
     let name = name.strip_prefix('v')?;
+    if let Some(found) = scalar(name) {
+        return Some(found);
+    }
     match name {
         "movq" => return Some((Do::MovLow(Size::Q), None)),
         "permilps" => return Some((Do::Shuffle32, None)),
@@ -320,6 +396,14 @@ pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
     fixed(whole).filter(|(what, _)| is_vector(*what))
 }
 
+fn scalar(name: &str) -> Option<(Do, Option<Size>)> {
+    match name {
+        "movss" => Some((Do::MovScalar(Size::L), None)),
+        "movsd" => Some((Do::MovScalar(Size::Q), None)),
+        _ => None,
+    }
+}
+
 fn is_vector(what: Do) -> bool {
     matches!(
         what,
@@ -339,6 +423,16 @@ fn is_vector(what: Do) -> bool {
             | Do::ShiftParts { .. }
             | Do::ShiftBytes { .. }
             | Do::StoreNonTemporal
+            | Do::FloatFromInt(_)
+            | Do::FloatToInt(_)
+            | Do::FloatResize(_)
+            | Do::FloatResizeAll(_)
+            | Do::FloatFromInts(_)
+            | Do::FloatToInts(_)
+            | Do::AddParts { .. }
+            | Do::FloatArith { .. }
+            | Do::FloatCompare(_)
+            | Do::FloatMask(..)
     )
 }
 

@@ -1,12 +1,13 @@
 //! x86, 64 and 32 bits: litmus and compiler syntax, and the meaning as micro-ops.
 //!
 //! `read` (with `operand`, `mnemonic`, `regs`) makes an `insn` of a line; `lower` (with `arith`,
-//! `atomic`, `vector`) makes micro-ops of it. Flags that nothing reads are removed at the end.
+//! `atomic`, `vector`, `float`) makes micro-ops of it. Flags that nothing reads are removed at the end.
 //! It does not know models.
 
 mod arith;
 mod atomic;
 pub mod decode;
+mod float;
 pub mod inline;
 mod insn;
 mod lower;

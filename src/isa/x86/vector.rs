@@ -215,18 +215,18 @@ impl Lower<'_> {
         self.code.reg(&format!("xmm{num}"), 128, false)
     }
 
-    fn read_xmm(&mut self, num: u8) -> Temp {
+    pub fn read_xmm(&mut self, num: u8) -> Temp {
         let reg = self.xmm(num);
         self.e.read(reg, Port::None)
     }
 
-    fn write_xmm(&mut self, num: u8, value: Temp) {
+    pub fn write_xmm(&mut self, num: u8, value: Temp) {
         let reg = self.xmm(num);
         self.e.write(reg, value);
     }
 
     /// A vector operand, whole. One in memory is read as two halves.
-    fn vec_value(&mut self, arg: &Arg) -> Result<Temp, String> {
+    pub fn vec_value(&mut self, arg: &Arg) -> Result<Temp, String> {
         match arg {
             Arg::Xmm(num) => Ok(self.read_xmm(*num)),
             Arg::Mem(mem) => self.load_vec(mem, false),
@@ -234,7 +234,7 @@ impl Lower<'_> {
         }
     }
 
-    fn vec_low(&mut self, arg: &Arg) -> Result<Temp, String> {
+    pub fn vec_low(&mut self, arg: &Arg) -> Result<Temp, String> {
         match arg {
             Arg::Xmm(num) => {
                 let value = self.read_xmm(*num);
@@ -290,7 +290,7 @@ impl Lower<'_> {
         }
     }
 
-    fn mov_low(&mut self, args: &[Arg], size: Size) -> Done {
+    pub fn mov_low(&mut self, args: &[Arg], size: Size) -> Done {
         match args {
             [Arg::Xmm(dst), Arg::Xmm(src)] if size == Size::Q => {
                 let value = self.read_xmm(*src);
@@ -395,14 +395,14 @@ impl Lower<'_> {
     }
 
     /// The part of `bits` number `from`, at the place of part `to`.
-    fn part(&mut self, value: Temp, bits: u8, from: u32, to: u32) -> Temp {
+    pub fn part(&mut self, value: Temp, bits: u8, from: u32, to: u32) -> Temp {
         let width = u32::from(bits);
         let part = self.e.bin_int(BinOp::Shr, value, u128::from(width * from), 128);
         let part = self.e.un(UnOp::ZeroExt { from: bits }, part, 128);
         self.e.bin_int(BinOp::Shl, part, u128::from(width * to), 128)
     }
 
-    fn or(&mut self, value: Option<Temp>, part: Temp) -> Temp {
+    pub fn or(&mut self, value: Option<Temp>, part: Temp) -> Temp {
         match value {
             None => part,
             Some(value) => self.e.bin(BinOp::Or, value, part, 128),

@@ -9,7 +9,7 @@ use super::lower::{PlainAtomic, is_builtin};
 use super::respell;
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
-    BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
+    BinaryOp, Expr, ExprKind, FloatLit, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
 };
 use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::c::{print_declaration, print_function, print_statement};
@@ -102,9 +102,15 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                 let align = if options.spell.is_some() { "alignas" } else { "_Alignas" };
                 line = format!("{align}({LOCATION_ALIGNMENT}) {line}");
             }
-            match initial_value(test, &name) {
-                Some(v) if matches!(ty.bare(), Type::Int { .. }) => {
-                    let v = constant(v as u128, v < 0);
+            let value = initial_value(test, &name).and_then(|v| match ty.bare() {
+                Type::Int { .. } => Some(constant(v as u128, v < 0)),
+                Type::Float { bytes } => {
+                    Some(FloatLit { bits: v as u64, bytes: *bytes }.to_string())
+                }
+                _ => None,
+            });
+            match value {
+                Some(v) => {
                     // An atomic of C++ is made from a value, not copied from one.
                     let _ = match options.spell {
                         Some(_) => writeln!(out, "{line}({v});"),
@@ -394,11 +400,11 @@ fn declaration(name: &str, ty: &Type, init: Expr) -> Stmt {
     Stmt::new(StmtKind::Decl(vec![declarator]), Span::default())
 }
 
-/// The locals of a function that hold integers, in order of declaration, each once.
+/// The locals of a function that hold numbers, in order of declaration, each once.
 pub fn locals(f: &Function) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     f.each_declarator(&mut |d, _| {
-        if matches!(d.ty.bare(), Type::Int { .. }) && !out.contains(&d.name) {
+        if matches!(d.ty.bare(), Type::Int { .. } | Type::Float { .. }) && !out.contains(&d.name) {
             out.push(d.name.clone());
         }
     });
@@ -568,7 +574,7 @@ impl Rewrite<'_> {
         let below = |e: &Expr| Box::new(self.expr(e));
         let kind = match &e.kind {
             ExprKind::Int(lit) => return wide(lit, e),
-            ExprKind::Name(_) | ExprKind::SizeofType(_) => e.kind.clone(),
+            ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => e.kind.clone(),
             ExprKind::Unary(UnaryOp::Addr, a) => match &a.kind {
                 // The address of an object is not an access to it.
                 ExprKind::Unary(UnaryOp::Deref, p) => return self.expr(p),
@@ -665,6 +671,8 @@ impl Rewrite<'_> {
         if self.options.own.is_some() {
             return Expr::new(ExprKind::Call(name.to_string(), out), span);
         }
+        // Freestanding code has the one without a header.
+        let name = if name == "memcpy" { "__builtin_memcpy" } else { name };
         let flag = name.starts_with("atomic_flag");
         let compiler = name.starts_with("__");
         // What an operation needs the objects of its pointer arguments to be.

@@ -138,6 +138,14 @@ impl Look {
                     rest.iter().for_each(|e| self.expr(e, params));
                 }
             }
+            // A copy is a read and a write of what its pointers point to.
+            ExprKind::Call(name, args)
+                if matches!(name.as_str(), "memcpy" | "__builtin_memcpy") =>
+            {
+                let (pointers, size) = args.split_at(args.len().min(2));
+                pointers.iter().for_each(|e| self.access(e, params));
+                size.iter().for_each(|e| self.expr(e, params));
+            }
             ExprKind::Name(name) => {
                 self.anywhere.insert(name.clone());
             }
@@ -153,7 +161,10 @@ impl Look {
             ExprKind::Cond(a, b, c) => {
                 [a, b, c].into_iter().for_each(|e| self.expr(e, params));
             }
-            ExprKind::Int(_) | ExprKind::SizeofType(_) | ExprKind::SizeofExpr(_) => {}
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::SizeofType(_)
+            | ExprKind::SizeofExpr(_) => {}
         }
     }
 

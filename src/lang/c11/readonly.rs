@@ -104,7 +104,10 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
         ExprKind::Name(name) => {
             out.insert(name.clone());
         }
-        ExprKind::Int(_) | ExprKind::SizeofType(_) | ExprKind::SizeofExpr(_) => {}
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::SizeofType(_)
+        | ExprKind::SizeofExpr(_) => {}
     }
 }
 

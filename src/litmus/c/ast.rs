@@ -134,6 +134,7 @@ pub struct Expr {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Int(IntLit),
+    Float(FloatLit),
     Name(String),
     Unary(UnaryOp, Box<Expr>),
     /// `++e`, `--e`, `e++`, `e--`.
@@ -273,6 +274,39 @@ pub struct IntLit {
 impl IntLit {
     pub fn plain(value: u128) -> IntLit {
         IntLit { value, decimal: true, unsigned: false, long: false }
+    }
+}
+
+/// A constant in floating point: its bits, as many as its type has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatLit {
+    pub bits: u64,
+    /// Of `float`, 4; of `double`, 8.
+    pub bytes: u8,
+}
+
+impl FloatLit {
+    /// The constant that a decimal number is, rounded once.
+    pub fn parse(digits: &str, bytes: u8) -> Option<FloatLit> {
+        let plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
+        if !digits.bytes().all(plain) {
+            return None;
+        }
+        let bits = match bytes {
+            4 => digits.parse::<f32>().ok().filter(|x| x.is_finite())?.to_bits().into(),
+            _ => digits.parse::<f64>().ok().filter(|x| x.is_finite())?.to_bits(),
+        };
+        Some(FloatLit { bits, bytes })
+    }
+}
+
+impl std::fmt::Display for FloatLit {
+    /// The shortest digits that round to it, with a point or an exponent.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.bytes {
+            4 => write!(f, "{:?}f", f32::from_bits(self.bits as u32)),
+            _ => write!(f, "{:?}", f64::from_bits(self.bits)),
+        }
     }
 }
 
@@ -445,7 +479,8 @@ impl Expr {
     /// Calls `f` on the expressions directly below this one, left to right.
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.kind {
-            ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
+            }
             ExprKind::Unary(_, e)
             | ExprKind::Step { target: e, .. }
             | ExprKind::Cast(_, e)
@@ -477,7 +512,7 @@ pub enum Part<'a> {
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
     match kind {
-        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
         ExprKind::Unary(_, e)
         | ExprKind::Step { target: e, .. }
         | ExprKind::Cast(_, e)

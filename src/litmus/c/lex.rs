@@ -1,6 +1,6 @@
 //! Tokens of the C subset. It knows no grammar.
 
-use super::ast::IntLit;
+use super::ast::{FloatLit, IntLit};
 use super::types::kind;
 use litmake_base::diag::{Diag, Result, Source, Span};
 
@@ -8,6 +8,7 @@ use litmake_base::diag::{Diag, Result, Source, Span};
 pub enum Tok<'a> {
     Word(&'a str, Kind),
     Int(IntLit),
+    Float(FloatLit),
     Punct(&'static str),
     End,
 }
@@ -83,11 +84,17 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
                         .help("close it with `*/`"));
                 }
             }
-        } else if c.is_ascii_digit() {
-            let of = |b: &u8| is_word(*b) || matches!(b, b'\'' | b'.');
-            let len = rest.bytes().position(|b| !of(&b)).unwrap_or(rest.len());
-            let lit = int(&rest[..len]).map_err(|message| Diag::at(source, place(len), message))?;
-            out.push(Token { tok: Tok::Int(lit), span: place(len) });
+        } else if c.is_ascii_digit()
+            || c == '.' && rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit)
+        {
+            let len = number_length(rest.as_bytes());
+            let number = &rest[..len];
+            let tok = match is_float(number) {
+                true => float(number).map(Tok::Float),
+                false => int(number).map(Tok::Int),
+            };
+            let tok = tok.map_err(|message| Diag::at(source, place(len), message))?;
+            out.push(Token { tok, span: place(len) });
             at += len;
         } else if c == '\'' {
             let Some((value, len)) = character(rest) else {
@@ -167,6 +174,49 @@ fn punctuation(rest: &str) -> Option<&'static str> {
     PUNCT.iter().copied().find(|p| p.as_bytes()[0] == first && rest.starts_with(*p))
 }
 
+/// How long the number is that a text begins with: the sign of an exponent is a part of it.
+fn number_length(text: &[u8]) -> usize {
+    let hex = text.len() > 1 && matches!(text[1], b'x' | b'X');
+    let mut len = 0;
+    while let Some(&b) = text.get(len) {
+        let before = len.checked_sub(1).map_or(0, |i| text[i].to_ascii_lowercase());
+        let sign = matches!(b, b'+' | b'-') && before == if hex { b'p' } else { b'e' };
+        if !(is_word(b) || matches!(b, b'\'' | b'.') || sign) {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
+/// Whether a number is one in floating point.
+fn is_float(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    match lower.strip_prefix("0x") {
+        Some(hex) => hex.contains(['.', 'p']),
+        None => !lower.starts_with("0b") && lower.contains(['.', 'e']),
+    }
+}
+
+/// A constant in floating point with its suffix.
+fn float(text: &str) -> std::result::Result<FloatLit, String> {
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("0x") {
+        return Err("hexadecimal numbers in floating point are not supported".to_string());
+    }
+    let end = lower.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | '+' | '-'));
+    let (digits, suffix) = lower.split_at(end.unwrap_or(lower.len()));
+    let bytes = match suffix {
+        "" => 8,
+        "f" => 4,
+        "l" => return Err("numbers of type `long double` are not supported".to_string()),
+        suffix => return Err(format!("`{suffix}` is no suffix of a number in floating point")),
+    };
+    let wrong =
+        || format!("`{text}` is no number that `{}` has", super::super::types::float_name(bytes));
+    FloatLit::parse(digits, bytes).ok_or_else(wrong)
+}
+
 /// An integer constant with its prefix and suffix.
 fn int(text: &str) -> std::result::Result<IntLit, String> {
     if let [digit @ b'0'..=b'9'] = text.as_bytes() {
@@ -195,9 +245,6 @@ fn int(text: &str) -> std::result::Result<IntLit, String> {
         ("", 8) => ("0", 10),
         other => other,
     };
-    if body.contains('.') || (radix == 10 && body.contains('e')) {
-        return Err("floating-point numbers are not supported".to_string());
-    }
     match u128::from_str_radix(body, radix) {
         Ok(value) if !body.starts_with('+') => {
             Ok(IntLit { value, decimal: radix == 10, unsigned, long })

@@ -154,6 +154,7 @@ impl<'a> Parser<'a> {
         let found = match self.peek() {
             Tok::Word(w, _) => format!("`{w}`"),
             Tok::Int(i) => format!("`{}`", i.value),
+            Tok::Float(f) => format!("`{f}`"),
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
         };
@@ -273,7 +274,12 @@ impl<'a> Parser<'a> {
                 "__int128" => size = Some(16),
                 "void" => base = Some(Type::Void),
                 "_Bool" => base = Some(Type::Named(BOOL.to_string())),
-                "float" | "double" => base = Some(Type::Named(w.to_string())),
+                "double" if longs > 0 => {
+                    let message = "values of type `long double` are not supported";
+                    return Err(Diag::at(self.source, self.span(), message)
+                        .kind(FailureKind::Unsupported)
+                        .help("use `double`"));
+                }
                 "struct" | "union" | "enum" => {
                     self.skip();
                     let defines = matches!(self.peek_at(1), Tok::Punct("{")) || self.is("{");
@@ -297,6 +303,13 @@ impl<'a> Parser<'a> {
                 }
             }
             self.skip();
+        }
+        if matches!(base, Some(Type::Float { .. }))
+            && (size.is_some() || longs > 0 || signed.is_some() || plain)
+        {
+            let span = start.to(self.last_span());
+            return Err(Diag::at(self.source, span, "this is no type")
+                .help("types of numbers in floating point are `float` and `double`"));
         }
         // `_Atomic` in parentheses, as herd's printer writes it: `(int volatile)*`.
         let ty = match base {

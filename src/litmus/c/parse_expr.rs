@@ -36,6 +36,7 @@ impl Parser<'_> {
         }
         let kind = match self.peek() {
             Tok::Int(lit) => ExprKind::Int(lit),
+            Tok::Float(lit) => ExprKind::Float(lit),
             Tok::Word(w, Kind::Name) if !(w.starts_with("__") || matches!(w, "true" | "false")) => {
                 ExprKind::Name(w.to_string())
             }
@@ -191,6 +192,10 @@ impl Parser<'_> {
             Tok::Int(lit) => {
                 self.skip();
                 self.make(ExprKind::Int(lit), start)
+            }
+            Tok::Float(lit) => {
+                self.skip();
+                self.make(ExprKind::Float(lit), start)
             }
             Tok::Punct("(") => {
                 self.skip();

@@ -3,6 +3,7 @@
 use super::ast::{Annotated, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::int_name;
 use crate::Type;
+use crate::types::float_name;
 use std::fmt::Write;
 
 /// A function in the form of a litmus test's body. The return type is left out where a test
@@ -91,6 +92,7 @@ fn split(ty: &Type, inner: String) -> (String, String) {
                     }
                     match bare {
                         Type::Int { bytes, signed } => base.push_str(int_name(*bytes, *signed)),
+                        Type::Float { bytes } => base.push_str(float_name(*bytes)),
                         Type::Named(n) => base.push_str(n),
                         _ => base.push_str("void"),
                     }
@@ -242,9 +244,11 @@ fn level(e: &Expr) -> u8 {
         | ExprKind::SizeofType(_)
         | ExprKind::Step { prefix: true, .. } => UNARY,
         ExprKind::Step { .. } | ExprKind::Index(..) | ExprKind::Member { .. } => POSTFIX,
-        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::Annotated(_) => {
-            PRIMARY
-        }
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Name(_)
+        | ExprKind::Call(..)
+        | ExprKind::Annotated(_) => PRIMARY,
     }
 }
 
@@ -271,6 +275,7 @@ pub fn print_expr(e: &Expr) -> String {
             }
             out
         }
+        ExprKind::Float(f) => f.to_string(),
         ExprKind::Name(n) => n.clone(),
         ExprKind::Unary(op, a) => {
             let op = match op {

@@ -85,8 +85,6 @@ const TYPE_WORDS: &[&str] = &[
     "signed",
     "unsigned",
     "_Bool",
-    "float",
-    "double",
     "struct",
     "union",
     "enum",
@@ -148,6 +146,9 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     for (name, bytes, signed) in ATOMIC_NAMES {
         let ty = Type::Int { bytes: *bytes, signed: *signed };
         types.insert(format!("atomic_{name}"), atomic(ty));
+    }
+    for (name, bytes) in [("float", 4), ("double", 8)] {
+        types.insert(name.to_string(), Type::Float { bytes });
     }
     for name in ["atomic_bool", "atomic_flag"] {
         types.insert(name.to_string(), atomic(boolean()));
@@ -240,7 +241,7 @@ fn names(ty: &Type) -> bool {
         Type::Named(_) => true,
         Type::Pointer(t) | Type::Array(t, _) => names(t),
         Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => names(t),
-        Type::Int { .. } | Type::Void => false,
+        Type::Int { .. } | Type::Float { .. } | Type::Void => false,
     }
 }
 
@@ -256,7 +257,7 @@ pub fn opaque(name: &str) -> Option<u8> {
 /// The size of an object in bytes, where this room knows it.
 pub fn size_of(ty: &Type) -> Option<u64> {
     match ty {
-        Type::Int { bytes, .. } => Some(u64::from(*bytes)),
+        Type::Int { bytes, .. } | Type::Float { bytes } => Some(u64::from(*bytes)),
         Type::Pointer(_) => Some(8),
         Type::Array(t, n) => size_of(t)?.checked_mul(*n),
         Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => size_of(t),
@@ -274,6 +275,9 @@ pub enum ValueType {
         signed: bool,
     },
     Bool,
+    Float {
+        bytes: u8,
+    },
     /// What it points to, qualifiers and all.
     Pointer(Arc<Type>),
     Void,
@@ -287,6 +291,7 @@ impl ValueType {
     pub fn of(ty: &Type) -> Option<ValueType> {
         match ty.bare() {
             Type::Int { bytes, signed } => Some(ValueType::Int { bytes: *bytes, signed: *signed }),
+            Type::Float { bytes } => Some(ValueType::Float { bytes: *bytes }),
             Type::Pointer(t) | Type::Array(t, _) => Some(ValueType::Pointer(t.clone())),
             Type::Void => Some(ValueType::Void),
             Type::Named(_) if is_bool(ty) => Some(ValueType::Bool),
@@ -298,6 +303,7 @@ impl ValueType {
         match self {
             ValueType::Int { bytes, .. } => bytes.saturating_mul(8).clamp(8, 128),
             ValueType::Bool => 8,
+            ValueType::Float { bytes } => bytes.saturating_mul(8),
             ValueType::Pointer(_) => 64,
             ValueType::Void => 8,
         }
@@ -308,7 +314,11 @@ impl ValueType {
     }
 
     pub fn is_arithmetic(&self) -> bool {
-        matches!(self, ValueType::Int { .. } | ValueType::Bool)
+        matches!(self, ValueType::Int { .. } | ValueType::Bool | ValueType::Float { .. })
+    }
+
+    pub fn is_float(&self) -> bool {
+        matches!(self, ValueType::Float { .. })
     }
 
     /// After the integer promotions.
@@ -331,7 +341,10 @@ impl ValueType {
                     std::cmp::Ordering::Equal => ValueType::Int { bytes: *n, signed: *s && *t },
                 }
             }
-            (ValueType::Pointer(_), _) => a,
+            (ValueType::Float { bytes: n }, ValueType::Float { bytes: m }) => {
+                ValueType::Float { bytes: *n.max(m) }
+            }
+            (ValueType::Pointer(_) | ValueType::Float { .. }, _) => a,
             _ => b,
         }
     }

@@ -188,7 +188,13 @@ impl Decide<'_> {
             return facts.goes.map_or(Action::Drop, Action::Goto);
         }
         let word = 8 * self.target.word;
-        let wide = |r: Reg| (32..=word).contains(&self.flat.code.regs[usize::from(r)].bits);
+        let isa = litmake_isa::of(self.target.arch);
+        // A register that holds numbers in floating point is not given a constant.
+        let wide = |r: Reg| {
+            let info = &self.flat.code.regs[usize::from(r)];
+            (32..=word).contains(&info.bits)
+                && isa.is_some_and(|i| i.register(&info.name).is_some())
+        };
         let known: Option<Vec<(Reg, Val)>> = live
             .iter()
             .map(|(r, known, certain)| match known {

@@ -1,5 +1,4 @@
-//! Scalar floating point: moves, and the arithmetic of runtime libraries. Its meaning is not
-//! simulated but for the moves.
+//! Floating point: moves, conversions, comparisons and arithmetic of scalars, and a few of vectors.
 
 use super::fields::*;
 use super::{Out, Row, Word, row};
@@ -33,6 +32,26 @@ pub const ROWS: &[Row] = &[
     row("s 0011110 tt 0 00 011 kkkkkk nnnnn ddddd", "UCVTF", &[scalar::<RD>, r::<RN>, fraction]),
     row("s 0011110 tt 0 11 000 kkkkkk nnnnn ddddd", "FCVTZS", &[r::<RD>, scalar::<RN>, fraction]),
     row("s 0011110 tt 0 11 001 kkkkkk nnnnn ddddd", "FCVTZU", &[r::<RD>, scalar::<RN>, fraction]),
+    row("01 0 11110 0 z 10000 11101 10 nnnnn ddddd", "SCVTF", &[in_place::<RD>, in_place::<RN>]),
+    row("01 1 11110 0 z 10000 11101 10 nnnnn ddddd", "UCVTF", &[in_place::<RD>, in_place::<RN>]),
+    row("01 0 11110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZS", &[in_place::<RD>, in_place::<RN>]),
+    row("01 1 11110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZU", &[in_place::<RD>, in_place::<RN>]),
+    row("01 0 111110 hhhh kkk 111001 nnnnn ddddd", "SCVTF", &[in_fixed::<RD>, in_fixed::<RN>, parts_of_one]),
+    row("01 1 111110 hhhh kkk 111001 nnnnn ddddd", "UCVTF", &[in_fixed::<RD>, in_fixed::<RN>, parts_of_one]),
+    row("01 0 111110 hhhh kkk 111111 nnnnn ddddd", "FCVTZS", &[in_fixed::<RD>, in_fixed::<RN>, parts_of_one]),
+    row("01 1 111110 hhhh kkk 111111 nnnnn ddddd", "FCVTZU", &[in_fixed::<RD>, in_fixed::<RN>, parts_of_one]),
+    // Of each element of a vector.
+    row("0 q 0 01110 0 z 10000 11101 10 nnnnn ddddd", "SCVTF", &[numbers::<RD>, numbers::<RN>]),
+    row("0 q 1 01110 0 z 10000 11101 10 nnnnn ddddd", "UCVTF", &[numbers::<RD>, numbers::<RN>]),
+    row("0 q 0 01110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZS", &[numbers::<RD>, numbers::<RN>]),
+    row("0 q 1 01110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZU", &[numbers::<RD>, numbers::<RN>]),
+    row("0 q 0 011110 hhhh kkk 111001 nnnnn ddddd", "SCVTF", &[fixed::<RD>, fixed::<RN>, parts_of_one]),
+    row("0 q 1 011110 hhhh kkk 111001 nnnnn ddddd", "UCVTF", &[fixed::<RD>, fixed::<RN>, parts_of_one]),
+    row("0 q 0 011110 hhhh kkk 111111 nnnnn ddddd", "FCVTZS", &[fixed::<RD>, fixed::<RN>, parts_of_one]),
+    row("0 q 1 011110 hhhh kkk 111111 nnnnn ddddd", "FCVTZU", &[fixed::<RD>, fixed::<RN>, parts_of_one]),
+    row("0 q 0 01110 0 z 1 mmmmm 110101 nnnnn ddddd", "FADD", &[numbers::<RD>, numbers::<RN>, numbers::<RM>]),
+    row("0 q 0 01110 1 z 1 mmmmm 110101 nnnnn ddddd", "FSUB", &[numbers::<RD>, numbers::<RN>, numbers::<RM>]),
+    row("0 q 1 01110 0 z 1 mmmmm 110111 nnnnn ddddd", "FMUL", &[numbers::<RD>, numbers::<RN>, numbers::<RM>]),
     row("00011110 tt 1 0001 oo 10000 nnnnn ddddd", "FCVT", &[changes, converted, scalar::<RN>]),
     // One source.
     row("00011110 tt 1 000000 10000 nnnnn ddddd", "FMOV", &[scalar::<RD>, scalar::<RN>]),
@@ -78,6 +97,46 @@ fn letter(kind: u32) -> Option<char> {
 
 pub fn scalar<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(format!("{}{}", letter(w.get(22, 2))?, w.get(AT, 5)))
+}
+
+/// A scalar that is converted without leaving the vector registers.
+fn in_place<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.reg(format!("{}{}", letter(w.get(22, 1))?, w.get(AT, 5)))
+}
+
+/// By the bits that hold a count, the same: 0 for numbers of 32 bits, 1 for 64.
+fn fixed_size(w: Word) -> Option<u32> {
+    match w.get(19, 4) {
+        4..8 => Some(0),
+        8.. => Some(1),
+        _ => None,
+    }
+}
+
+fn in_fixed<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.reg(format!("{}{}", letter(fixed_size(w)?)?, w.get(AT, 5)))
+}
+
+/// How many bits are the fraction.
+fn parts_of_one(w: Word, out: &mut Out) -> Option<()> {
+    out.imm(i64::from((64 << fixed_size(w)?) - w.get(16, 7)))
+}
+
+fn elements(at: u32, size: u32, whole: u32) -> Option<String> {
+    match (size, whole) {
+        (0, 0) => Some(format!("V{at}.2S")),
+        (0, _) => Some(format!("V{at}.4S")),
+        (_, 0) => None,
+        _ => Some(format!("V{at}.2D")),
+    }
+}
+
+fn numbers<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.reg(elements(w.get(AT, 5), w.get(22, 1), w.get(30, 1))?)
+}
+
+fn fixed<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.reg(elements(w.get(AT, 5), fixed_size(w)?, w.get(30, 1))?)
 }
 
 fn converted(w: Word, out: &mut Out) -> Option<()> {

@@ -29,17 +29,15 @@ impl Dice {
     }
 }
 
-/// What is decoded so that code around it can be, and has no meaning here: floating-point
+/// What is decoded so that code around it can be, and has no meaning here: some floating-point
 /// arithmetic, most vector arithmetic, and what needs an operating system.
 const OUTSIDE: &[&str] = &[
-    "FCVTNS", "FCVTNU", "SCVTF", "UCVTF", "FCVTAS", "FCVTAU", "FCVTPS", "FCVTPU", "FCVTMS",
-    "FCVTMU", "FCVTZS", "FCVTZU", "FCVT", "FABS", "FNEG", "FSQRT", "FRINTN", "FRINTP", "FRINTM",
-    "FRINTZ", "FRINTA", "FRINTX", "FRINTI", "FMUL", "FDIV", "FADD", "FSUB", "FMAX", "FMIN",
-    "FMAXNM", "FMINNM", "FNMUL", "FMADD", "FMSUB", "FNMADD", "FNMSUB", "FCMP", "FCMPE", "FCCMP",
-    "FCCMPE", "BSL", "BIT", "BIF", "CMTST", "CMEQ", "CMGT", "CMGE", "CMHI", "CMHS", "CMLT",
-    "UMAXP", "ADDP", "UMAXV", "UMINV", "EXT", "UZP1", "UZP2", "TRN1", "TRN2", "ZIP1", "ZIP2",
-    "XTN", "XTN2", "SHL", "SSHR", "USHR", "SSRA", "USRA", "SSHLL", "USHLL", "SHRN", "SVC", "DC",
-    "IC", "SHADD", "UHADD", "SRHADD", "URHADD", "SQADD", "UQADD", "SQSUB", "UQSUB", "SSHL", "USHL",
+    "FCVTNS", "FCVTNU", "FCVTAS", "FCVTAU", "FCVTPS", "FCVTPU", "FCVTMS", "FCVTMU", "FSQRT",
+    "FRINTN", "FRINTP", "FRINTM", "FRINTZ", "FRINTA", "FRINTX", "FRINTI", "FMAX", "FMIN", "FMAXNM",
+    "FMINNM", "FMADD", "FMSUB", "FNMADD", "FNMSUB", "BSL", "BIT", "BIF", "CMTST", "CMEQ", "CMGT",
+    "CMGE", "CMHI", "CMHS", "CMLT", "UMAXP", "ADDP", "UMAXV", "UMINV", "EXT", "UZP1", "UZP2",
+    "TRN1", "TRN2", "ZIP1", "ZIP2", "XTN", "XTN2", "SSRA", "USRA", "SHRN", "SVC", "DC", "IC",
+    "SHADD", "UHADD", "SRHADD", "URHADD", "SQADD", "UQADD", "SQSUB", "UQSUB", "SSHL", "USHL",
     "SABD", "UABD", "SABA", "UABA", "MLA", "MLS", "SMAXP", "SMINP", "UMINP", "SADDLP", "UADDLP",
     "SADALP", "UADALP", "CMLE", "SMAXV", "SMINV", "SADDLV", "SADDL2", "SADDL", "UADDL2", "UADDL",
     "SSUBL2", "SSUBL", "USUBL2", "USUBL", "SABAL2", "SABAL", "UABAL2", "UABAL", "SABDL2", "SABDL",
@@ -47,6 +45,12 @@ const OUTSIDE: &[&str] = &[
     "SMULL2", "UMULL2", "SADDW", "SADDW2", "UADDW", "UADDW2", "SSUBW", "SSUBW2", "USUBW", "USUBW2",
     "TBL", "TBX", "SRI", "SLI", "SSHLL2", "USHLL2", "SHRN2", "CPYFP", "CPYFM", "CPYFE", "CPYP",
     "CPYM", "CPYE", "SETP", "SETM", "SETE",
+];
+
+/// The same, of floating point on halves.
+const OUTSIDE_ON_HALVES: &[&str] = &[
+    "SCVTF", "UCVTF", "FCVTZS", "FCVTZU", "FCVT", "FABS", "FNEG", "FMUL", "FDIV", "FADD", "FSUB",
+    "FNMUL", "FCMP", "FCMPE", "FCCMP", "FCCMPE",
 ];
 
 /// The same, of mnemonics whose other forms have a meaning.
@@ -58,7 +62,10 @@ const OUTSIDE_ON_VECTORS: &[&str] = &[
 fn outside(d: &Decoded) -> bool {
     let name = d.mnemonic.as_str();
     let vector = |o: &Operand| matches!(o, Operand::Reg(r) if r.starts_with('V'));
+    let half = |o: &Operand| matches!(o, Operand::Reg(r) if r.starts_with('H'));
     OUTSIDE.contains(&name)
+        || (OUTSIDE_ON_HALVES.contains(&name)
+            && d.operands.iter().any(half))
         || (OUTSIDE_ON_VECTORS.contains(&name) && d.operands.iter().any(vector))
         // Other system registers than the flags and the thread pointer.
         || matches!(name, "MRS" | "MSR")

@@ -1,4 +1,4 @@
-//! Encodings of F and D. Litmus tests have none of them; code around atomics may.
+//! Encodings of F and D.
 
 use super::fields::Field::{ExactRounding, Fd, Fs1, Fs2, Fs3, Load, Rd, Rounding, Rs1, Store};
 use super::fields::{F3, F7, Field, Row, UNARY, f7, row};

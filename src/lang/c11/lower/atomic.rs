@@ -33,6 +33,8 @@ enum Action {
     KillDependency,
     /// What a compiler is told about how likely a value is.
     Expect,
+    /// `memcpy`: the bits of one object become those of another.
+    Copy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +93,7 @@ const NAMES: &[&str] = &[
     "atomic_flag_clear",
     "atomic_flag_clear_explicit",
     "atomic_is_lock_free",
+    "memcpy",
 ];
 
 const ORDERS: &[(&str, Tags)] = &[
@@ -162,8 +165,10 @@ fn find(name: &str) -> Option<Builtin> {
             }
         };
     }
-    if name == "__builtin_expect" {
-        return builtin(Action::Expect, Style::GccValue);
+    match name {
+        "__builtin_expect" => return builtin(Action::Expect, Style::GccValue),
+        "memcpy" | "__builtin_memcpy" => return builtin(Action::Copy, Style::GccValue),
+        _ => {}
     }
     let (core, explicit) = match name.strip_suffix("_explicit") {
         Some(core) => (core, true),
@@ -220,7 +225,8 @@ pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
         | Action::Init
         | Action::LockFree
         | Action::KillDependency
-        | Action::Expect => None,
+        | Action::Expect
+        | Action::Copy => None,
     }
 }
 
@@ -248,6 +254,7 @@ impl Builtin {
             Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
             Action::KillDependency => (1, 0),
             Action::Expect => (2, 0),
+            Action::Copy => (3, 0),
         }
     }
 }
@@ -307,7 +314,8 @@ impl Lower<'_> {
             | Action::Fence
             | Action::SignalFence
             | Action::Init
-            | Action::FlagClear => ValueType::Void,
+            | Action::FlagClear
+            | Action::Copy => ValueType::Void,
         })
     }
 
@@ -336,6 +344,7 @@ impl Lower<'_> {
                 self.expr(&args[1])?;
                 return self.convert(&value, &LONG);
             }
+            Action::Copy => return self.copy(args, span),
             _ => {}
         }
         // Operands are evaluated in any order; they are named here from left to right.
@@ -422,8 +431,36 @@ impl Lower<'_> {
             | Action::SignalFence
             | Action::LockFree
             | Action::KillDependency
-            | Action::Expect => Ok(self.b.void()),
+            | Action::Expect
+            | Action::Copy => Ok(self.b.void()),
         }
+    }
+
+    /// `memcpy` of a whole object to another of its size.
+    fn copy(&mut self, args: &[Expr], span: Span) -> Result<Value> {
+        let (to, from) = (self.expr(&args[0])?, self.expr(&args[1])?);
+        let size = self.expr(&args[2])?;
+        let (to, from) = (self.pointed(&to, args[0].span)?, self.pointed(&from, args[1].span)?);
+        for (place, arg) in [(&to, &args[0]), (&from, &args[1])] {
+            if let Place::Memory { ty, .. } = place
+                && ty.is_atomic()
+            {
+                return Err(self
+                    .error(arg.span, "`memcpy` of an atomic object is not supported")
+                    .help("load or store it by an atomic operation, and copy a local"));
+            }
+            let bytes = self.place_type(place, arg.span)?.bits() / 8;
+            if !matches!(size.src, Src::Const(n) if n == u128::from(bytes)) {
+                return Err(self
+                    .error(args[2].span, "`memcpy` of part of an object is not supported")
+                    .help(format!("this is an object of {bytes} bytes: say so by a constant")));
+            }
+        }
+        let ty = self.place_type(&to, span)?;
+        let mut value = self.read(&from, span)?;
+        value.ty = ty;
+        self.assign(&to, &value, span)?;
+        Ok(self.b.void())
     }
 
     /// An argument that is a value, or a pointer to one.
@@ -456,6 +493,11 @@ impl Lower<'_> {
         tags: Tags,
         span: Span,
     ) -> Result<Value> {
+        if self.access_type(object, span)?.is_float() {
+            return Err(self
+                .error(span, "C has no `atomic_fetch_` operations on numbers in floating point")
+                .help("use a compare-exchange, or a compound assignment such as `*x += 1.0f`"));
+        }
         // The compilers' builtins move pointers by bytes.
         let bytes = !matches!(b.style, Style::C { .. });
         let apply = |l: &mut Self, old: &Value| -> Result<Value> {

@@ -149,6 +149,12 @@ impl<'a> Builder<'a> {
         self.base
     }
 
+    /// An error at what is being built.
+    #[cold]
+    pub fn refuse(&self, message: impl Into<String>) -> Box<Diag> {
+        Diag::at(self.source, self.span, message)
+    }
+
     fn open(&mut self, inst: usize) -> Result<()> {
         while self.code.insts.len() <= inst {
             if self.code.insts.len() >= MAX_INSTS {

@@ -6,7 +6,7 @@ use super::build::{Src, Value};
 use super::{Home, Lower, PlainAtomic, is_pure};
 use litmake_base::diag::{Result, Span};
 use litmake_litmus::Type;
-use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, FloatLit, IntLit, UnaryOp};
 use litmake_litmus::c::print_type;
 use litmake_litmus::c::types::{ValueType, size_of};
 use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
@@ -21,6 +21,7 @@ impl Lower<'_> {
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Value> {
         match &e.kind {
             ExprKind::Int(lit) => Ok(self.b.constant(literal_type(lit), lit.value)),
+            ExprKind::Float(lit) => Ok(self.b.constant(float_type(lit), lit.bits.into())),
             ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let place = self.place(e)?;
                 self.read(&place, e.span)
@@ -94,7 +95,7 @@ impl Lower<'_> {
     pub(super) fn value_type(&self, ty: &Type, span: Span) -> Result<ValueType> {
         ValueType::of(ty).ok_or_else(|| {
             self.error(span, format!("values of type `{}` are not supported", print_type(ty)))
-                .help("litmus tests compute with integers and pointers")
+                .help("litmus tests compute with integers, `float`, `double` and pointers")
         })
     }
 
@@ -327,6 +328,9 @@ impl Lower<'_> {
             ValueType::Bool => return self.truth(v, ValueType::Bool),
             _ => {}
         }
+        if (v.ty.is_float() || to.is_float()) && !matches!(v.src, Src::Void) {
+            return self.convert_float(v, to);
+        }
         let (from_bits, to_bits) = (v.ty.bits(), to.bits());
         // An address of a local, and nothing at all, are not computed with.
         if !matches!(v.src, Src::Local(_) | Src::Void) && from_bits != to_bits {
@@ -345,14 +349,52 @@ impl Lower<'_> {
         Ok(out)
     }
 
+    /// To, from or between types of floating point: by value.
+    fn convert_float(&mut self, v: &Value, to: &ValueType) -> Result<Value> {
+        let (from, width) = (v.ty.bits(), to.bits());
+        let op = match (&v.ty, to) {
+            (ValueType::Float { .. }, ValueType::Float { .. }) => UnOp::FloatResize { from },
+            (ValueType::Float { .. }, ValueType::Int { .. }) if width <= 64 => {
+                UnOp::FloatToInt { from, signed: to.signed() }
+            }
+            (ValueType::Int { .. } | ValueType::Bool, ValueType::Float { .. }) if from <= 64 => {
+                UnOp::FloatFromInt { from, signed: v.ty.signed() }
+            }
+            (from, to) => {
+                let [from, to] = [from, to].map(|t| print_type(&value_as_type(t)));
+                let message = format!("a conversion from `{from}` to `{to}` is not supported");
+                return Err(self.b.refuse(message).help(
+                    "`float` and `double` are converted to and from integers of up to 64 bits",
+                ));
+            }
+        };
+        self.b.un(op, v, to.clone(), width)
+    }
+
     /// 1 where the value is not zero, else 0.
     pub(super) fn truth(&mut self, v: &Value, ty: ValueType) -> Result<Value> {
         let zero = self.b.constant(v.ty.clone(), 0);
+        if v.ty.is_float() {
+            let none = self.b.bin(BinOp::FloatEq, v, &zero, ValueType::INT, v.ty.bits())?;
+            return self.b.un(UnOp::IsZero, &none, ty, 32);
+        }
         self.b.bin(BinOp::Ne, v, &zero, ty, v.ty.bits())
+    }
+
+    /// A condition as a value that is 0 or not by its bits.
+    pub(super) fn decided(&mut self, v: Value) -> Result<Value> {
+        match v.ty.is_float() {
+            true => self.truth(&v, ValueType::INT),
+            false => Ok(v),
+        }
     }
 
     fn unary(&mut self, op: UnaryOp, a: &Value, span: Span) -> Result<Value> {
         if op == UnaryOp::LogicalNot {
+            if a.ty.is_float() {
+                let zero = self.b.constant(a.ty.clone(), 0);
+                return self.b.bin(BinOp::FloatEq, a, &zero, ValueType::INT, a.ty.bits());
+            }
             return self.b.un(UnOp::IsZero, a, ValueType::INT, a.ty.bits());
         }
         if !a.ty.is_arithmetic() {
@@ -362,6 +404,14 @@ impl Lower<'_> {
         let a = self.convert(a, &ty)?;
         let width = ty.bits();
         match op {
+            // The sign is a bit, of what is no number, too.
+            UnaryOp::Neg if ty.is_float() => {
+                let sign = self.b.constant(ty.clone(), 1 << (width - 1));
+                self.b.bin(BinOp::Xor, &a, &sign, ty, width)
+            }
+            UnaryOp::Not if ty.is_float() => {
+                Err(self.error(span, "this operator takes an integer"))
+            }
             UnaryOp::Neg => self.b.un(UnOp::Neg, &a, ty, width),
             UnaryOp::Not => self.b.un(UnOp::Not, &a, ty, width),
             _ => Ok(a),
@@ -380,6 +430,9 @@ impl Lower<'_> {
         }
         if !a.ty.is_arithmetic() || !b.ty.is_arithmetic() {
             return Err(self.error(span, format!("`{}` takes two values", op.text())));
+        }
+        if a.ty.is_float() || b.ty.is_float() {
+            return self.float_binary(op, a, b, span);
         }
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let ty = a.ty.promoted();
@@ -417,6 +470,43 @@ impl Lower<'_> {
         match op {
             BinOp::DivS | BinOp::DivU | BinOp::RemS | BinOp::RemU => self.divide(op, &a, &b),
             _ => self.b.bin(op, &a, &b, ty, width),
+        }
+    }
+
+    fn float_binary(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value> {
+        let ty = a.ty.common(&b.ty);
+        let width = ty.bits();
+        let arithmetic = match op {
+            BinaryOp::Add => Some(BinOp::FloatAdd),
+            BinaryOp::Sub => Some(BinOp::FloatSub),
+            BinaryOp::Mul => Some(BinOp::FloatMul),
+            BinaryOp::Div => Some(BinOp::FloatDiv),
+            _ => None,
+        };
+        let compare = match op {
+            BinaryOp::Eq | BinaryOp::Ne => Some((BinOp::FloatEq, false)),
+            BinaryOp::Lt => Some((BinOp::FloatLt, false)),
+            BinaryOp::Le => Some((BinOp::FloatLe, false)),
+            BinaryOp::Gt => Some((BinOp::FloatLt, true)),
+            BinaryOp::Ge => Some((BinOp::FloatLe, true)),
+            _ => None,
+        };
+        if arithmetic.is_none() && compare.is_none() {
+            return Err(self.error(span, format!("`{}` takes integers", op.text())));
+        }
+        let a = self.convert(a, &ty)?;
+        let b = self.convert(b, &ty)?;
+        if let Some((compare, swap)) = compare {
+            let (a, b) = if swap { (&b, &a) } else { (&a, &b) };
+            let holds = self.b.bin(compare, a, b, ValueType::INT, width)?;
+            return match op {
+                BinaryOp::Ne => self.b.un(UnOp::IsZero, &holds, ValueType::INT, 32),
+                _ => Ok(holds),
+            };
+        }
+        match arithmetic {
+            Some(op) => self.b.bin(op, &a, &b, ty, width),
+            None => Ok(a),
         }
     }
 
@@ -465,7 +555,9 @@ impl Lower<'_> {
                 let bytes = self.b.bin(BinOp::Sub, a, b, index.clone(), 64)?;
                 self.b.bin(BinOp::DivS, &bytes, &size, index.clone(), 64)
             }
-            (BinaryOp::Add | BinaryOp::Sub, ValueType::Pointer(ty), t) if t.is_arithmetic() => {
+            (BinaryOp::Add | BinaryOp::Sub, ValueType::Pointer(ty), t)
+                if t.is_arithmetic() && !t.is_float() =>
+            {
                 let size = sized(self, ty)?;
                 if matches!(a.src, Src::Local(_)) {
                     // Only a local itself has an address.
@@ -534,6 +626,7 @@ impl Lower<'_> {
         };
         if is_pure(yes) && is_pure(no) && ty != ValueType::Void {
             let cond = self.expr(cond)?;
+            let cond = self.decided(cond)?;
             let yes = self.expr(yes)?;
             let yes = self.convert(&yes, &ty)?;
             let no = self.expr(no)?;
@@ -574,6 +667,7 @@ impl Lower<'_> {
     pub(super) fn type_of(&self, e: &Expr) -> Result<ValueType> {
         Ok(match &e.kind {
             ExprKind::Int(lit) => literal_type(lit),
+            ExprKind::Float(lit) => float_type(lit),
             ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let ty = self.object_type(e)?;
                 self.value_type(&ty, e.span)?
@@ -634,6 +728,7 @@ impl Lower<'_> {
 
 fn value_as_type(ty: &ValueType) -> Type {
     match ty {
+        ValueType::Float { bytes } => Type::Float { bytes: *bytes },
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Named(litmake_litmus::c::types::BOOL.to_string()),
         ValueType::Pointer(t) => Type::Pointer(t.clone()),
@@ -663,6 +758,10 @@ fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
         BinaryOp::Ge => (le, true),
         _ => return None,
     })
+}
+
+fn float_type(lit: &FloatLit) -> ValueType {
+    ValueType::Float { bytes: lit.bytes }
 }
 
 /// The first of int, long and the 128-bit types, as the constant's spelling allows, that holds

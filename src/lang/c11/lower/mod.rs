@@ -10,6 +10,9 @@
 //! - A plain access to an atomic object is non-atomic, as in herd, unless [`Options`] say that
 //!   it is seq_cst, as in C. Compound assignments and `++` on atomic objects, which herd does
 //!   not have, are always seq_cst read-modify-writes.
+//! - Floating point has no state: what is rounded goes to the nearest, and exceptions are not seen.
+//!   A number out of an integer's range becomes the nearest integer.
+//! - `memcpy` of one object to another of its size is a read and a write of the whole.
 //! - `atomic_init` is a non-atomic write. The `expected` argument of a compare-exchange that
 //!   points to memory is read and, on failure, written by non-atomic accesses.
 //! - Calls of helper functions are taken in left to right.
@@ -278,7 +281,9 @@ impl<'a> Lower<'a> {
             let ty = litmake_litmus::c::print_type(ty);
             return Err(self
                 .error(span, format!("variables of type `{ty}` are not supported"))
-                .help("locals are integers and pointers; keep arrays in shared memory"));
+                .help(
+                    "locals are integers, `float`, `double` and pointers; keep arrays in shared memory",
+                ));
         };
         let (bits, signed) = (value_type.bits(), value_type.signed());
         let reg_name = self.register_name(name, bits, signed);
@@ -539,6 +544,7 @@ impl<'a> Lower<'a> {
             _ => {}
         }
         let value = self.expr(cond)?;
+        let value = self.decided(value)?;
         self.jump_on(&value, label, when)
     }
 

@@ -3,6 +3,7 @@
 
 mod atomics;
 mod emission;
+mod floats;
 mod integers;
 mod meaning;
 mod syntax;

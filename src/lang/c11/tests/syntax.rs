@@ -40,9 +40,14 @@ fn diagnostics() {
              help: `switch` is not part of the C subset; use `if`",
         ),
         (
-            "P0(int* x) { x = 1.5; }",
-            "t.litmus:1:18: error: floating-point numbers are not supported\n \
-             1 | P0(int* x) { x = 1.5; }\n   |                  ^^^",
+            "P0(int* x) { x = 0x1.8p1; }",
+            "t.litmus:1:18: error: hexadecimal numbers in floating point are not supported\n \
+             1 | P0(int* x) { x = 0x1.8p1; }\n   |                  ^^^^^^^",
+        ),
+        (
+            "P0(int* x) { long double d; }",
+            "t.litmus:1:19: error: values of type `long double` are not supported\n \
+             1 | P0(int* x) { long double d; }\n   |                   ^^^^^^\n  help: use `double`",
         ),
         (
             "P0(int* x) { int r = __load(*x); }",
@@ -243,6 +248,7 @@ fn some_specifier() -> BoxedStrategy<Type> {
     let bare = prop_oneof![
         (0u32..5, any::<bool>()).prop_map(|(n, signed)| Type::Int { bytes: 1 << n, signed }),
         Just(Type::Named(BOOL.to_string())),
+        prop::sample::select(vec![4, 8]).prop_map(|bytes| Type::Float { bytes }),
         Just(Type::Named("struct s".to_string())),
         Just(Type::Void),
     ];
@@ -278,6 +284,11 @@ fn some_expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         (any::<u128>(), 0u32..128, any::<[bool; 3]>()).prop_map(move |(v, n, [d, u, l])| {
             new(ExprKind::Int(IntLit { value: v >> n, decimal: d, unsigned: u, long: l }))
+        }),
+        (0.0f64..1e30)
+            .prop_map(move |x| { new(ExprKind::Float(FloatLit { bits: x.to_bits(), bytes: 8 })) }),
+        (0.0f32..1e30).prop_map(move |x| {
+            new(ExprKind::Float(FloatLit { bits: x.to_bits().into(), bytes: 4 }))
         }),
         some_name().prop_map(|n| Expr::name(&n)),
         some_type().prop_map(move |t| new(ExprKind::SizeofType(t))),

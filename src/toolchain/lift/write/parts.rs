@@ -49,7 +49,7 @@ pub(super) fn clear(
         let mut other = false;
         for reg in known.merged(&code, i) {
             let name = &code.regs[usize::from(reg)].name;
-            let zero = target.constant(name, 0);
+            let zero = target.cleared(name);
             match known.use_of_rest(&code, i, reg) {
                 Use::No => texts.push(zero),
                 Use::Address => {

@@ -110,13 +110,18 @@ impl Writer<'_> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return false;
         };
-        let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
+        let vector = |o: &Operand| match o {
+            Operand::Reg(r) => {
+                self.isa.register(r.trim_start_matches('%')).is_some_and(|r| r.bits > 64)
+            }
+            _ => false,
+        };
         // A part of a register may have no name in 32-bit code.
         let whole = |a: &Access| self.target.arch == Arch::X86_64 || a.size == self.target.word;
         let on_stack = |a: &Access| matches!(a.place, Place::Stack(_)) && whole(a);
         self.target.is_x86()
             && memory_operand(d).is_some()
-            && !d.operands.iter().any(vector)
+            && self.target.takes_general(&d.mnemonic, d.operands.iter().any(vector))
             && self.analysis.facts[i].accesses.iter().all(on_stack)
     }
 
