@@ -13,11 +13,17 @@ pub const OPEN: &str = "Open";
 /// The test that a module makes, which was compiled from `source`.
 pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> {
     let module = Module::read(module)?;
+    let modules = vec![&module; frame.threads.len()];
+    test_of(source, frame, &modules)
+}
+
+/// The same, where the function of each thread is in a module of its own.
+pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test, String> {
     let mut init = frame.init.clone();
     let mut threads = Vec::new();
     let mut open = false;
-    for (number, (function, params)) in frame.threads.iter().enumerate() {
-        let given = Given { module: &module, thread: number, params, globals: &frame.globals };
+    for (number, ((function, params), module)) in frame.threads.iter().zip(modules).enumerate() {
+        let given = Given { module, thread: number, params, globals: &frame.globals };
         let made = thread(function, &given).map_err(|e| format!("P{number}: {e}"))?;
         for item in made.init {
             // Threads share what is no stack slot.

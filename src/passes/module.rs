@@ -24,7 +24,7 @@ pub struct Module {
 }
 
 /// A function that has a body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The names of the parameters, with their sigil.
     pub params: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Function {
 }
 
 /// Instructions that run one after the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Its name with the sigil that branches write.
     pub name: String,
