@@ -111,7 +111,7 @@ fn many_tests_at_once_are_tests_one_at_a_time() {
     let families = ["telechat-table3", "c11-cas", "c11-plain", "c11-helpers"];
     let read = |text| litmus::read(&Source::new("test", text)).unwrap_or_else(|e| panic!("{e}"));
     let mut tests: Vec<Test> =
-        tests(&families, count() / 2).into_iter().map(|(_, test)| test).collect();
+        tests(&families, count() / 4).into_iter().map(|(_, test)| test).collect();
     tests.extend([IDLE, BOTH].map(read));
     let (mut court, mut wrong) = (court(), 0);
     for (name, storage, helpers) in [
