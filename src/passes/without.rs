@@ -79,6 +79,12 @@ pub fn opinion(
         })
     };
     grow(&mut goes, &mut out, others, &mut trials);
+    if out.is_empty() {
+        return Err(Failure::unsupported(format!(
+            "{} cannot be left out, nor any other",
+            pass.name
+        )));
+    }
     let code = compiled(compiler, asked, &out)?;
     let is_wrong = asked.is_wrong(court, compiler, &code)?;
     Ok(Opinion::Needed { others: out.len(), of: others.len(), is_wrong })
