@@ -12,10 +12,13 @@ use litmake::file;
 use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
-use litmake::passes::judge::Court;
+use litmake::passes::cross::Asked;
+use litmake::passes::gcc::Pass;
+use litmake::passes::judge::{Court, State};
 use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::spirv::{self, Tools};
-use litmake::passes::{gcc, machine};
+use litmake::passes::survey::Survey;
+use litmake::passes::{gcc, machine, without};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
@@ -89,6 +92,9 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
+/// So many tests are read before the first of them is looked at: threads that they share are compiled once.
+const AHEAD: usize = 1024;
+
 type Run<T> = std::result::Result<T, (u8, Box<Diag>)>;
 
 fn run(args: &Args) -> Run<u8> {
@@ -127,11 +133,21 @@ fn run(args: &Args) -> Run<u8> {
     .map_err(input)?;
     let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
+    let mut survey = Survey::new(&compiler);
+    let mut ready = std::collections::VecDeque::new();
     for (at, path) in paths.iter().enumerate() {
         if stop.asked() {
             common::stopped_before(at, paths.len(), path.display());
         }
-        let test = match read(path) {
+        if ready.is_empty() {
+            let ahead = if args.opt.is_none() { AHEAD } else { 1 };
+            ready.extend(paths[at..].iter().take(ahead).map(|path| read(path)));
+            if args.opt.is_none() {
+                let tests: Vec<_> = ready.iter().flatten().collect();
+                survey.prepare(&tests);
+            }
+        }
+        let test = match ready.pop_front().unwrap_or_else(|| read(path)) {
             Ok(test) => test,
             Err(e) => {
                 eprintln!("{e}");
@@ -156,7 +172,7 @@ fn run(args: &Args) -> Run<u8> {
                     say(&steps)
                 })
             }
-            _ => blame::survey(&compiler, &test, &mut court).map(|mut passes| {
+            _ => survey.of(&test, &mut court).map(|mut passes| {
                 // Machine code is asked where something is wrong with it.
                 passes.machine = None;
                 table.add(&steps(&passes));
@@ -468,7 +484,8 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
             return of_write(&compiler, &whole, place).map_err(|e| e.text());
         }
         if is_gcc {
-            return of_gcc(&compiler, &test, finding).map_err(|e| e.text());
+            let shown = &outcomes.forbidden;
+            return of_gcc(&compiler, &test, finding, shown, court).map_err(|e| e.text());
         }
         let shown = &outcomes.forbidden;
         let passes = blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())?;
@@ -516,6 +533,8 @@ fn of_gcc(
     compiler: &Compiler,
     test: &litmus::Test,
     finding: &Finding,
+    shown: &[State],
+    court: &mut Court,
 ) -> std::result::Result<Culprit, Failure> {
     let (frame, dumps) = compiler.written(test)?;
     let blamed = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
@@ -534,11 +553,34 @@ fn of_gcc(
         true => "on RTL, in code generation",
         false => "on trees",
     };
+    let suspect = Pass { name: trail.pass.clone(), rtl: trail.rtl };
+    let others = gcc::changing(&dumps, &threads, &suspect);
+    let source = court.source(test).map_err(Failure::from)?;
+    let asked = Asked { test, source: &source, shown };
+    let opinion = without::opinion(compiler, &asked, court, &suspect, &others);
+    let (how_sure, why, note) = match opinion {
+        // What cannot be asked leaves the suspicion as it is.
+        Err(e) => {
+            let note = format!("leaving passes out says nothing: {}", e.text());
+            (sure(trail.sure), trail.why.to_string(), note)
+        }
+        Ok(opinion) => {
+            // Two ways that agree are more than one, and two that do not are less.
+            let (how_sure, word) = match opinion.supports() {
+                true => (Sure::Likely, "likely"),
+                false => (Sure::Possible, "possible"),
+            };
+            let said = opinion.said(&trail.pass);
+            let dumps = trail.why.split_once(": ").map_or(trail.why, |(_, why)| why);
+            (how_sure, format!("{word}: {said}; {dumps}"), String::new())
+        }
+    };
     Ok(Culprit {
         pass: trail.pass,
         place: place.into(),
-        sure: sure(trail.sure),
-        why: trail.why.into(),
+        sure: how_sure,
+        why,
+        notes: Some(note).filter(|n| !n.is_empty()).into_iter().collect(),
         target,
         function: trail.function,
         before: trail.before.join("\n"),

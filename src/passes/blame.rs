@@ -12,7 +12,7 @@ use super::machine::{self, Suspects};
 use litmake_base::failure::Failure;
 use litmake_litmus::{Body, Test};
 use litmake_toolchain::compile::{Compiler, Frame};
-use litmake_toolchain::dumps::{Dump, START, list};
+use litmake_toolchain::dumps::{Dump, list};
 use litmake_toolchain::kind::Kind;
 
 /// What the passes of a compilation did to a test.
@@ -86,30 +86,9 @@ pub(crate) fn before_passes(compiler: &Compiler, test: &Test) -> Result<(Frame, 
     }
 }
 
-fn not_llvm(compiler: &Compiler) -> Failure {
+pub(super) fn not_llvm(compiler: &Compiler) -> Failure {
     let name = &compiler.profile.compiler;
     Failure::unsupported(format!("the passes of {name}, which are not those of LLVM"))
-}
-
-/// The same at a fraction of the cost, for many tests: of passes that changed nothing, nothing is printed. Where some
-/// pass is wrong, all passes are looked at. Passes on machine code are not.
-pub fn survey(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
-    let source = court.source(test).map_err(Failure::from)?;
-    if compiler.runtime.kind != Kind::Clang {
-        return Err(not_llvm(compiler));
-    }
-    let (frame, printed) = compiler.changes(test)?;
-    let mut dumps = list(&printed);
-    match dumps.first_mut() {
-        Some(first) if first.pass == START => first.pass = FRONT_END,
-        // No pass ran that could have changed something, as at -O0 of old versions.
-        _ => return blame(compiler, test, court, &[]),
-    }
-    let out = through(test, &frame, &dumps, court, &source, &[]);
-    match out.guilty {
-        Some(_) => blame(compiler, test, court, &[]),
-        None => Ok(out),
-    }
 }
 
 /// The passes of the compilation of a test. `shown` are the outcomes that the code shows in the end
@@ -125,13 +104,15 @@ pub fn blame(
     let (_, printed) = compiler.dumps(test)?;
     let dumps = list(&printed);
     let steps = steps(&first, &dumps);
-    let mut out = through(test, &frame, &steps, court, &source, shown);
+    let points = points(test, &frame, &steps);
+    let mut out = through(&frame, &points, court, &source, shown);
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
         // Where it is not known that the machine code is wrong, there is nothing to ask.
         if !shown.is_empty() && out.machine.is_some() {
             // What cannot be asked leaves the suspicion as it is.
-            out.opinion = cross::opinion(compiler, test, court, &source, shown).ok();
+            let asked = cross::Asked { test, source: &source, shown };
+            out.opinion = cross::opinion(compiler, &asked, court).ok();
         }
         // Then passes that may be skipped are not needed for it, and those that ran all the same are looked at alone.
         if out.opinion == Some(Opinion::Always) {
@@ -196,11 +177,34 @@ fn writes(code: &str, place: &str) -> bool {
     })
 }
 
+/// The code of a test after a pass.
+pub struct Point<'a> {
+    /// Which pass it is, by order, of those that were dumped.
+    pub number: usize,
+    /// What was printed.
+    pub dump: Dump<'a>,
+    /// Whether the code is that of the pass before.
+    pub repeats: bool,
+    /// Makes the test that the code is.
+    pub made: Box<dyn Fn() -> Result<Test, String> + 'a>,
+}
+
+/// The intermediate code that dumps are of, each of a whole module.
+pub fn points<'a>(test: &'a Test, frame: &'a Frame, dumps: &[Dump<'a>]) -> Vec<Point<'a>> {
+    let mut last = "";
+    let code = dumps.iter().enumerate().filter(|(_, dump)| !dump.machine);
+    code.map(|(number, dump)| {
+        let text = dump.text;
+        let repeats = std::mem::replace(&mut last, text) == text;
+        Point { number, dump: *dump, repeats, made: Box::new(move || ir::test(test, frame, text)) }
+    })
+    .collect()
+}
+
 /// The first of some steps after which the code is wrong.
 pub fn through(
-    test: &Test,
     frame: &Frame,
-    steps: &[Dump],
+    points: &[Point],
     court: &mut Court,
     source: &Source,
     shown: &[State],
@@ -208,16 +212,15 @@ pub fn through(
     let mut out = Passes::default();
     let simulated = court.simulated();
     let mut before: Option<Test> = None;
-    let mut last_text = "";
     let mut before_text = "";
     let mut lowered = false;
-    for (number, step) in steps.iter().enumerate().filter(|(_, d)| !d.machine) {
+    for point in points {
+        let (number, step) = (point.number, &point.dump);
         out.dumps += usize::from(number > 0);
-        if step.text == last_text {
+        if point.repeats {
             continue;
         }
-        last_text = step.text;
-        let made = ir::test(test, frame, step.text);
+        let made = (point.made)();
         // Fences and intrinsics stand for orders from there on. They mean at most what the target's instructions do, so
         // that code which forbids the outcome excludes its passes, and code which allows it says nothing.
         lowered |= lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref());

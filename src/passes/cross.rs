@@ -56,32 +56,62 @@ fn is_called(dumped: &str, name: &str) -> bool {
     dumped.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }
 
-/// A profile under which LLVM skips the passes behind a limit.
-pub fn limited(profile: &Profile, limit: usize) -> Profile {
-    let mut args = profile.args.clone();
-    args.extend(["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")]);
+/// A profile with more arguments.
+pub(super) fn extended(profile: &Profile, words: &[String]) -> Profile {
+    let args = [&profile.args[..], words].concat();
     Profile { args, ..profile.clone() }
 }
 
-/// What skipping passes says of a test whose machine code shows some outcomes that its source forbids.
-pub fn opinion(
-    compiler: &Compiler,
-    test: &Test,
-    court: &mut Court,
-    source: &Source,
-    shown: &[State],
-) -> Result<Opinion, Failure> {
-    let (frame, printed) = compiler.numbered(test)?;
+/// A profile under which LLVM skips the passes behind a limit.
+pub fn limited(profile: &Profile, limit: usize) -> Profile {
+    extended(profile, &["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")])
+}
+
+/// A test whose machine code shows some outcomes that its source forbids.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The test.
+    pub test: &'a Test,
+    /// What its source allows.
+    pub source: &'a Source,
+    /// The outcomes.
+    pub shown: &'a [State],
+}
+
+impl Asked<'_> {
+    /// The model of a compiler's machine code.
+    pub(super) fn model<'c>(&self, compiler: &'c Compiler) -> &'c str {
+        let profile = compiler.profile;
+        profile.model.as_deref().unwrap_or(profile.arch.default_model())
+    }
+
+    /// The test's code where the compiler has another profile of the same target.
+    pub(super) fn compiled(&self, compiler: &Compiler, profile: &Profile) -> Result<Test, Failure> {
+        let other = Compiler { profile, ..*compiler };
+        let made = other.compile(std::slice::from_ref(self.test)).pop();
+        made.unwrap_or_else(|| Err(Failure::stopped()))
+    }
+
+    /// Whether code shows one of the outcomes.
+    pub(super) fn is_wrong(
+        &self,
+        court: &mut Court,
+        compiler: &Compiler,
+        code: &Test,
+    ) -> Result<bool, Failure> {
+        let verdict = court.judge_machine(self.source, code, self.model(compiler))?;
+        Ok(is_wrong(&verdict) && is_shown(&verdict.positive, self.shown))
+    }
+}
+
+/// What skipping passes says of a test whose machine code is wrong.
+pub fn opinion(compiler: &Compiler, asked: &Asked, court: &mut Court) -> Result<Opinion, Failure> {
+    let (frame, printed) = compiler.numbered(asked.test)?;
     let passes = numbered(&printed, &frame);
     let last = passes.len();
     let mut wrong = |limit: usize| -> Result<bool, Failure> {
-        let profile = limited(compiler.profile, limit);
-        let limited = Compiler { profile: &profile, ..*compiler };
-        let made = limited.compile(std::slice::from_ref(test)).pop();
-        let code = made.unwrap_or_else(|| Err(Failure::stopped()))?;
-        let model = profile.model.as_deref().unwrap_or(profile.arch.default_model());
-        let verdict = court.judge_machine(source, &code, model)?;
-        Ok(is_wrong(&verdict) && is_shown(&verdict.positive, shown))
+        let code = asked.compiled(compiler, &limited(compiler.profile, limit))?;
+        asked.is_wrong(court, compiler, &code)
     };
     if wrong(0)? {
         return Ok(Opinion::Always);

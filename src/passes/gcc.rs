@@ -40,6 +40,47 @@ pub struct Trail {
 const EXPAND: &str = "expand";
 const FINAL: &str = "final";
 
+/// A pass of gcc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// As gcc calls it.
+    pub name: String,
+    /// Whether it works on RTL.
+    pub rtl: bool,
+}
+
+impl Pass {
+    /// Whether there is no code without it: it makes RTL, or writes instructions.
+    pub fn is_needed(&self) -> bool {
+        self.rtl && (self.name == EXPAND || self.name == FINAL)
+    }
+
+    /// What has gcc leave it out.
+    pub fn disabled(&self) -> String {
+        format!("-fdisable-{}-{}", if self.rtl { "rtl" } else { "tree" }, self.name)
+    }
+}
+
+/// The passes that changed the code of a thread's function, but one.
+pub fn changing(dumps: &[Written], threads: &[(usize, String)], but: &Pass) -> Vec<Pass> {
+    let changes = |from: &Written, to: &Written| {
+        threads.iter().any(|(_, function)| {
+            let code = |dump: &Written| {
+                let text = section(&dump.text, function)?;
+                // Where a dump does not hold all code, what it says of it stands for that.
+                match dump.rtl {
+                    true => listing(&text).or(Some(vec![text])),
+                    false => Some(vec![body(&text).unwrap_or(&text).to_string()]),
+                }
+            };
+            code(from) != code(to)
+        })
+    };
+    let pairs = dumps.windows(2).filter(|pair| changes(&pair[0], &pair[1]));
+    let passes = pairs.map(|pair| Pass { name: pair[1].pass.clone(), rtl: pair[1].rtl });
+    passes.filter(|pass| pass != but && !pass.is_needed()).collect()
+}
+
 /// What the dumps say of some threads, by the names of their functions; none where they say nothing.
 pub fn trail(dumps: &[Written], threads: &[(usize, String)]) -> Option<Trail> {
     let mut found: Vec<Trail> =

@@ -3,7 +3,7 @@
 use super::module::Module;
 use super::thread::{Given, thread};
 use litmake_lang::compiled::{Kept, compose};
-use litmake_litmus::{Arch, Body, Test};
+use litmake_litmus::{Arch, Body, InitItem, Test, Type};
 use litmake_toolchain::compile::Frame;
 
 /// The info line of a test some of whose values are left open (`undef`, `poison`): they are 0 there,
@@ -13,11 +13,30 @@ pub const OPEN: &str = "Open";
 /// The test that a module makes, which was compiled from `source`.
 pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> {
     let module = Module::read(module)?;
+    let modules = vec![&module; frame.threads.len()];
+    test_of(source, frame, &modules)
+}
+
+/// Whether a location holds pointers.
+fn is_pointer(item: &InitItem) -> bool {
+    let mut ty = item.ty.as_ref().map(Type::bare);
+    while let Some(Type::Array(of, _)) = ty {
+        ty = Some(of.bare());
+    }
+    matches!(ty, Some(Type::Pointer(_)))
+}
+
+/// The same, where the function of each thread is in a module of its own.
+pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test, String> {
+    // A pointer in memory has the bytes of a number there, which code moves as numbers.
+    if modules.iter().any(|module| module.is_narrow) && frame.init.iter().any(is_pointer) {
+        return Err("unsupported: pointers of 32 bits in memory".into());
+    }
     let mut init = frame.init.clone();
     let mut threads = Vec::new();
     let mut open = false;
-    for (number, (function, params)) in frame.threads.iter().enumerate() {
-        let given = Given { module: &module, thread: number, params, globals: &frame.globals };
+    for (number, ((function, params), module)) in frame.threads.iter().zip(modules).enumerate() {
+        let given = Given { module, thread: number, params, globals: &frame.globals };
         let made = thread(function, &given).map_err(|e| format!("P{number}: {e}"))?;
         for item in made.init {
             // Threads share what is no stack slot.

@@ -16,6 +16,9 @@ use litmake_stage::verdict::{Verdict, judge};
 /// A test that takes longer to simulate is given up.
 const LONGEST: Duration = Duration::from_secs(20);
 
+/// The model under which threads run step by step.
+const INTERLEAVED: &str = "sc";
+
 /// One final state, by the names that the source has.
 pub type State = BTreeMap<String, String>;
 
@@ -106,6 +109,20 @@ impl Court {
         let target = Allowed::new(code, &Court::outcomes(simulator, code, model)?);
         let (first, weaker) = source.0.split_first().ok_or("there is no model of the source")?;
         judge(first, &target, weaker)
+    }
+
+    /// Whether machine code has all outcomes that a test has where its threads run step by step in some order. No barrier
+    /// takes these away, so code without them does not do what the test does.
+    pub fn can_interleave(
+        &mut self,
+        test: &Test,
+        code: &Test,
+        model: &str,
+    ) -> std::result::Result<bool, Failure> {
+        let steps = Model::load(&cat::load(INTERLEAVED, &LoadOptions::new(test.arch))?)?;
+        let asked = Allowed::new(test, &Court::outcomes(&mut self.simulator, test, &steps)?);
+        let verdict = self.judge_machine(&Source(vec![asked]), code, model)?;
+        Ok(verdict.negative == 0)
     }
 
     /// How many different pieces of code were simulated.

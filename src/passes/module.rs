@@ -21,10 +21,12 @@ pub struct Module {
     pub variables: BTreeMap<String, Vec<String>>,
     /// The tokens of each named type.
     pub types: BTreeMap<String, Vec<String>>,
+    /// Whether pointers have 32 bits. A function alone does not say so.
+    pub is_narrow: bool,
 }
 
 /// A function that has a body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The names of the parameters, with their sigil.
     pub params: Vec<String>,
@@ -33,7 +35,7 @@ pub struct Function {
 }
 
 /// Instructions that run one after the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Its name with the sigil that branches write.
     pub name: String,
@@ -58,6 +60,10 @@ impl Module {
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let words = tokens(line);
+            if let Some(layout) = line.strip_prefix("target datalayout = ") {
+                let mut parts = layout.trim_matches('"').split('-');
+                module.is_narrow = parts.any(|part| part.starts_with("p:32:"));
+            }
             match words[..] {
                 ["define", ..] => {
                     let name = name_of(&words)?;
@@ -237,6 +243,9 @@ declare void @g(ptr)
         assert_eq!(text(2, 0), "ret void");
         assert_eq!(module.types["%struct.pair"].join(" "), "{ i32 , i32 }");
         assert!(module.variables.contains_key("@x"));
+        assert!(!module.is_narrow);
+        let layout = "target datalayout = \"e-m:e-p:32:32-Fi8-i64:64\"\n";
+        assert!(Module::read(&(layout.to_string() + TEXT)).expect("reads").is_narrow);
     }
 
     #[test]

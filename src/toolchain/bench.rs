@@ -33,6 +33,8 @@ pub struct Bench<'a> {
     /// How long a text may take.
     timeout: Duration,
     run: Run<'a>,
+    /// Whether an object file has to come out.
+    is_read: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -68,12 +70,17 @@ impl<'a> Bench<'a> {
             files.push(SPV);
         }
         let args = arguments(compiler.profile, &ours, &files);
-        Ok(Bench { compiler, dir, args, timeout, run: &process::run })
+        Ok(Bench { compiler, dir, args, timeout, run: &process::run, is_read: true })
     }
 
     /// The same, where somebody else runs what has to be run.
     pub fn by(self, run: Run<'a>) -> Bench<'a> {
         Bench { run, ..self }
+    }
+
+    /// The same, where nobody reads what comes out, which need be no object file.
+    pub fn unread(self) -> Bench<'a> {
+        Bench { is_read: false, ..self }
     }
 
     /// The object code of a text. Without the target's library, its headers are the compiler's own,
@@ -159,6 +166,7 @@ impl<'a> Bench<'a> {
         }
         match profile.arch {
             Arch::Ptx | Arch::Spirv => Ok(bytes),
+            _ if !self.is_read => Ok(bytes),
             _ => match object::File::parse(&*bytes) {
                 Err(e) => {
                     let what = format!("wrote an object file that cannot be read: {e}");

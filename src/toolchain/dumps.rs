@@ -58,9 +58,15 @@ const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
 /// Makes a compiler print what it begins with and what each pass of the optimiser changes, and at two points of code
 /// generation: where atomic operations are expanded, and after what may move accesses before
 /// instructions are selected. To print after all passes costs much more than compiling, since compilers
-/// write that a word at a time.
-const CHANGED: [&str; 4] =
-    ["-mllvm", "-print-changed", "-mllvm", "-print-after=atomic-expand,codegenprepare"];
+/// write that a word at a time. No machine code is made, which newer compilers would print, too.
+const CHANGED: [&str; 6] = [
+    "-mllvm",
+    "-print-changed",
+    "-mllvm",
+    "-print-after=atomic-expand,codegenprepare",
+    "-mllvm",
+    "-stop-after=stack-protector",
+];
 
 /// What stands for the pass in front of what a compiler begins with.
 pub const START: &str = "";
@@ -84,6 +90,24 @@ impl Compiler<'_> {
     /// points of code generation.
     pub fn changes(&self, test: &Test) -> Result<(Frame, String), Failure> {
         self.printed(test, &CHANGED)
+    }
+
+    /// The same of several tests in one module, whose names are apart. Of a pass, only the function that it ran on is
+    /// printed; the whole module is what the compiler begins with.
+    pub fn changes_of(&self, tests: &[&Test]) -> Result<(Vec<Frame>, String), Failure> {
+        self.has_passes()?;
+        let units = tests.iter().enumerate().map(|(n, test)| Ok((n, self.unit(test)?)));
+        let units = units.collect::<Result<Vec<_>, Failure>>()?;
+        let frames = units.iter().map(|(n, unit)| self.frame(unit, *n));
+        let frames = frames.collect::<Result<_, Failure>>()?;
+        let text = |header: &str| self.text(header, &units);
+        let printed = self.said(&[&self.extra()[..], &CHANGED].concat(), &text)?;
+        Ok((frames, printed))
+    }
+
+    /// What a test's functions are given, where it is compiled alone.
+    pub fn frame_of(&self, test: &Test) -> Result<Frame, Failure> {
+        self.frame(&self.unit(test)?, 0)
     }
 
     /// The module as the compiler's front end makes it, which no pass has seen.
@@ -118,10 +142,15 @@ impl Compiler<'_> {
         Ok((frame, out.into_inner()))
     }
 
-    fn printed(&self, test: &Test, when: &[&str]) -> Result<(Frame, String), Failure> {
-        if self.profile.language == Language::Rust {
-            return Err(Failure::unsupported("passes of rustc"));
+    fn has_passes(&self) -> Result<(), Failure> {
+        match self.profile.language {
+            Language::Rust => Err(Failure::unsupported("passes of rustc")),
+            _ => Ok(()),
         }
+    }
+
+    fn printed(&self, test: &Test, when: &[&str]) -> Result<(Frame, String), Failure> {
+        self.has_passes()?;
         let unit = self.unit(test)?;
         let frame = self.frame(&unit, 0)?;
         let functions: Vec<String> = frame
@@ -136,14 +165,23 @@ impl Compiler<'_> {
         let is_once = when == NONE || when == NUMBERS;
         let filter: &[&str] = if is_once { &[] } else { &["-mllvm", &only] };
         let extra = [&self.extra()[..], &WHOLE, when, filter].concat();
+        Ok((frame, self.said(&extra, &text)?))
+    }
+
+    /// What the compiler prints of a text as errors.
+    fn said(
+        &self,
+        extra: &[&str],
+        text: &dyn Fn(&str) -> Result<String, Failure>,
+    ) -> Result<String, Failure> {
         let printed = RefCell::new(String::new());
         let run = |request: &Request| {
             let (ended, text) = printing(request);
             *printed.borrow_mut() = text;
             ended
         };
-        Bench::new(self, &extra, self.profile.timeout)?.by(&run).emit(&text)?;
-        Ok((frame, printed.into_inner()))
+        Bench::new(self, extra, self.profile.timeout)?.unread().by(&run).emit(text)?;
+        Ok(printed.into_inner())
     }
 }
 
@@ -202,49 +240,78 @@ pub fn printing(request: &Request) -> (Ended, String) {
 
 /// The dumps that a compiler printed, in order.
 pub fn list(printed: &str) -> Vec<Dump<'_>> {
+    let mut out = told(printed);
+    // A pass that removes what it ran on prints nothing.
+    out.retain(|d| !d.text.trim().is_empty());
+    out
+}
+
+/// All passes that a compiler named, in order; those of which it printed no code have none.
+pub fn told(printed: &str) -> Vec<Dump<'_>> {
     let mut out: Vec<Dump> = Vec::new();
     let mut at = 0;
     let mut open: Option<(Dump, usize)> = None;
     for line in printed.split_inclusive('\n') {
         let next = at + line.len();
-        // Some of these lines only say that a pass changed nothing; the code before them ends there, too.
-        if line.trim_start_matches(['#', ';', ' ']).starts_with("*** IR ") {
+        if let Some(Head { pass, on, machine, opens }) = head(line.trim_end()) {
+            // Some of these lines only say that a pass changed nothing; the code before them ends there, too.
             if let Some((dump, from)) = open.take() {
                 out.push(Dump { text: &printed[from..at], ..dump });
             }
-            let head = head(line.trim_end());
-            open = head.map(|(pass, on, machine)| (Dump { pass, on, machine, text: "" }, next));
+            let dump = Dump { pass, on, machine, text: "" };
+            match opens {
+                true => open = Some((dump, next)),
+                false => out.push(dump),
+            }
         }
         at = next;
     }
     if let Some((dump, from)) = open {
         out.push(Dump { text: &printed[from..], ..dump });
     }
-    // A pass that removes what it ran on prints nothing.
-    out.retain(|d| !d.text.trim().is_empty());
     for dump in &mut out {
         dump.machine |= dump.text.trim_start().starts_with("# Machine code");
     }
     out
 }
 
-/// The pass and what it ran on, where a line opens a dump: `; *** IR Dump After GVNPass on f ***`,
-/// `*** IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)` or
-/// `# *** IR Dump After Machine code sinking (machine-sink) ***:`.
-fn head(line: &str) -> Option<(&str, &str, bool)> {
+/// A line that names a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head<'a> {
+    pass: &'a str,
+    on: &'a str,
+    machine: bool,
+    /// Whether code stands below it.
+    opens: bool,
+}
+
+/// The pass and what it ran on, where a line names them: `; *** IR Dump After GVNPass on f ***`,
+/// `*** IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)`,
+/// `# *** IR Dump After Machine code sinking (machine-sink) ***:`, `*** IR Dump After GVNPass on f omitted because no change ***`
+/// or `*** IR Pass PassManager<Function> on f ignored ***`.
+fn head(line: &str) -> Option<Head<'_>> {
     let machine = line.starts_with('#');
-    let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR Dump ")?;
-    if rest.starts_with("At Start") {
-        return Some((START, "", false));
+    let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR ")?;
+    if rest.starts_with("Dump At Start") {
+        return Some(Head { pass: START, on: "", machine: false, opens: true });
     }
-    let (name, behind) = rest.strip_prefix("After ")?.rsplit_once("***")?;
+    let (behind, opens) = match rest.strip_prefix("Dump After ") {
+        Some(behind) => (behind, true),
+        None => (rest.split_once(' ')?.1, false),
+    };
+    let (name, behind) = behind.rsplit_once("***").unwrap_or((behind, ""));
     let name = name.trim();
+    let idle = NOTHING.iter().find_map(|said| name.strip_suffix(said));
+    let (name, opens) = (idle.unwrap_or(name), opens && idle.is_none());
     if let Some((pass, on)) = name.split_once(" on ") {
-        return Some((pass, on.trim_end_matches(" (invalidated)"), machine));
+        return Some(Head { pass, on: on.trim_end_matches(" (invalidated)"), machine, opens });
     }
     let on = behind.trim().strip_prefix("(function: ").map_or("", |on| on.trim_end_matches(')'));
-    Some((name, on, machine))
+    Some(Head { pass: name, on, machine, opens })
 }
+
+/// What compilers say of a pass of which they print no code.
+const NOTHING: [&str; 3] = [" omitted because no change", " ignored", " filtered out"];
 
 #[cfg(test)]
 mod tests {
@@ -268,11 +335,19 @@ mod tests {
                 ("Module Verifier (verify)", "", false),
             ),
         ] {
-            assert_eq!(head(line), Some(expected), "{line}");
+            let (pass, on, machine) = expected;
+            assert_eq!(head(line), Some(Head { pass, on, machine, opens: true }), "{line}");
         }
-        assert_eq!(head("*** IR Dump At Start ***"), Some((START, "", false)));
+        let start = Head { pass: START, on: "", machine: false, opens: true };
+        assert_eq!(head("*** IR Dump At Start ***"), Some(start));
         assert_eq!(head("; *** something else ***"), None);
-        assert_eq!(head("*** IR Pass PassManager<Function> on f ignored ***"), None);
+        for (line, pass, on) in [
+            ("*** IR Pass PassManager<Function> on f ignored ***", "PassManager<Function>", "f"),
+            ("*** IR Dump After GVNPass on f omitted because no change ***", "GVNPass", "f"),
+            ("*** IR Dump After ADCEPass on f filtered out ***", "ADCEPass", "f"),
+        ] {
+            assert_eq!(head(line), Some(Head { pass, on, machine: false, opens: false }), "{line}");
+        }
     }
 
     #[test]
@@ -310,5 +385,7 @@ mod tests {
             told,
             [(START, false, "one\n"), ("B", false, "two\n"), ("D (d)", true, machine)]
         );
+        let passes: Vec<_> = super::told(printed).iter().map(|d| (d.pass, d.text.len())).collect();
+        assert_eq!(passes, [(START, 4), ("A", 0), ("B", 4), ("C", 0), ("D (d)", machine.len())]);
     }
 }

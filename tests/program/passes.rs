@@ -12,7 +12,11 @@ use litmake::diag::Source;
 use litmake::generate::recipe::Recipe;
 use litmake::litmus::{self, Arch, Test};
 use litmake::passes::blame;
+use litmake::passes::cross::Asked;
+use litmake::passes::gcc::Pass;
 use litmake::passes::judge::Court;
+use litmake::passes::survey::{self, Survey};
+use litmake::passes::without::{self, Opinion};
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
@@ -43,12 +47,12 @@ fn court() -> Court {
     Court::new(&["rc11".to_string(), "rc11-lb".to_string()]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn tests(families: &[&str]) -> Vec<(String, Test)> {
+fn tests(families: &[&str], count: usize) -> Vec<(String, Test)> {
     let mut out = Vec::new();
     for family in families {
         let keep = Filter::default();
         let wanted =
-            Wanted { sample: Some((count().div_ceil(families.len()), 3)), ..Wanted::all(&keep) };
+            Wanted { sample: Some((count.div_ceil(families.len()), 3)), ..Wanted::all(&keep) };
         let all = collect(&Recipe::new(Arch::C), &[Source::new("family", *family)], &wanted, 1);
         for (name, text) in all.unwrap_or_else(|e| panic!("{e}")).iter() {
             let test = litmus::read(&Source::new(name, text)).unwrap_or_else(|e| panic!("{e}"));
@@ -63,7 +67,7 @@ fn tests(families: &[&str]) -> Vec<(String, Test)> {
 fn front_ends_add_no_outcomes() {
     let families =
         ["telechat-table3", "mix-table4", "c11-cas", "c11-idle", "c11-plain", "c11-helpers"];
-    let tests = tests(&families);
+    let tests = tests(&families, count());
     let mut court = court();
     for name in ["clang-14-x86_64-O2", "clang-22-x86_64-O0", "clang-22-aarch64-O1"] {
         let profile = profile(name);
@@ -98,6 +102,56 @@ fn front_ends_add_no_outcomes() {
             }
         }
         assert!(refused.len() * 100 <= tests.len(), "{name} reads {read} tests, not {refused:#?}");
+    }
+}
+
+/// Tests whose threads are compiled together and once have the answers of those that are compiled one at a time.
+#[test]
+fn many_tests_at_once_are_tests_one_at_a_time() {
+    let families = ["telechat-table3", "c11-cas", "c11-plain", "c11-helpers"];
+    let read = |text| litmus::read(&Source::new("test", text)).unwrap_or_else(|e| panic!("{e}"));
+    let mut tests: Vec<Test> =
+        tests(&families, count() / 4).into_iter().map(|(_, test)| test).collect();
+    tests.extend([IDLE, BOTH].map(read));
+    let (mut court, mut wrong) = (court(), 0);
+    for (name, storage, helpers) in [
+        ("clang-15-x86_64-O2", Storage::Pointers, false),
+        ("clang-22-ppc64le-O1", Storage::Pointers, false),
+        ("clang-16-aarch64-O2", Storage::Statics, true),
+    ] {
+        let profile = profile(name);
+        let Some(program) = program(&profile) else { continue };
+        let runtime = Runtime::of(&profile, &program);
+        let compiler = Compiler {
+            profile: &profile,
+            program: &program,
+            observe: Observe::Condition,
+            storage,
+            helpers,
+            runtime: &runtime,
+            stop: litmake::stop::of_the_process(),
+        };
+        let mut many = Survey::new(&compiler);
+        many.prepare(&tests.iter().collect::<Vec<_>>());
+        let ready = tests.iter().filter(|test| many.is_ready(test)).count();
+        assert!(ready * 10 >= tests.len() * 9, "{name}: {ready} of {}", tests.len());
+        for test in &tests {
+            let [many, one] = [many.of(test, &mut court), survey::one(&compiler, test, &mut court)]
+                .map(|found| {
+                    let mut found = serde_json::json!(found.map_err(|e| e.text()));
+                    // How much was printed and what was known before is no answer.
+                    if let Some(passes) = found.get_mut("Ok").and_then(|p| p.as_object_mut()) {
+                        wrong += usize::from(passes.contains_key("guilty"));
+                        passes.remove("dumps");
+                        passes.remove("simulated");
+                    }
+                    found
+                });
+            assert_eq!(many, one, "{name} {}", test.name);
+        }
+    }
+    if litmake_needs::here("clang-15") {
+        assert!(wrong > 0, "the fault of clang 15 shows in some test");
     }
 }
 
@@ -446,11 +500,45 @@ fn dumps_of_gcc_say_where_an_order_ends() {
         let finding = &report["findings"][0];
         assert_eq!(finding["pass"]["pass"], pass, "{finding:#}");
         assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
+        // Both are passes that gcc cannot leave out, and the fault is there without those that it can.
+        let why = finding["pass"]["why"].as_str().unwrap_or_default();
+        assert!(why.contains(&format!("gcc cannot leave {pass} out")), "{why}");
+        assert!(why.contains("wrong all the same"), "{why}");
         assert_eq!(finding["root"]["pass"], pass, "{finding:#}");
         assert!(finding["root"]["target"].as_str().is_some_and(|t| !t.is_empty()), "{finding:#}");
         let said = finding["root"]["operation"].as_str().unwrap_or_default();
         assert!(said.starts_with(operation), "{finding:#}");
     }
+}
+
+/// A pass of gcc that it can leave out, and that has no part in the fault.
+#[test]
+fn gcc_leaves_out_a_pass_that_is_asked_about() {
+    let profile = profile("gcc-12-riscv64-O2");
+    let Some(program) = program(&profile) else { return };
+    let runtime = Runtime::of(&profile, &program);
+    let compiler = Compiler {
+        profile: &profile,
+        program: &program,
+        observe: Observe::Condition,
+        storage: Storage::Pointers,
+        helpers: false,
+        runtime: &runtime,
+        stop: litmake::stop::of_the_process(),
+    };
+    let mut court = court();
+    let test = litmus::read(&Source::new("test", PUBLISH)).unwrap_or_else(|e| panic!("{e}"));
+    let source = court.source(&test).unwrap_or_else(|e| panic!("{e}"));
+    let asked = Asked { test: &test, source: &source, shown: &[] };
+    let mut ask = |name: &str, rtl: bool, others: &[Pass]| {
+        let pass = Pass { name: name.into(), rtl };
+        without::opinion(&compiler, &asked, &mut court, &pass, others).map_err(|e| e.text())
+    };
+    assert_eq!(ask("fre1", false, &[]), Ok(Opinion::Wrong));
+    // There is no machine code without this one.
+    let other = Pass { name: "cse1".into(), rtl: true };
+    let needed = Opinion::Needed { others: 1, of: 1, is_wrong: true };
+    assert_eq!(ask("ira", true, &[other]), Ok(needed));
 }
 
 /// An exchange of which nobody reads the result: its volatile object keeps passes on intermediate code from changing it, and

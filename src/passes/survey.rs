@@ -1,0 +1,462 @@
+//! Goes through what the passes of a compiler changed in many tests: distinct threads are compiled once, many in a
+//! module, and the code of each test is put together of that of its threads.
+//!
+//! The answers are those that tests get one at a time. What a module of many cannot say of a thread, a module of it alone is
+//! asked for, and where a test's code is wrong or not understood, the test is compiled by itself. This file does not
+//! know how code becomes tests, nor what passes do.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::blame::{FRONT_END, Passes, Point, blame, not_llvm, points, through};
+use super::ir;
+use super::judge::Court;
+use super::module::{Function, Module};
+use litmake_base::diag::Source;
+use litmake_base::failure::Failure;
+use litmake_lang::Language;
+use litmake_litmus::{self as litmus, Test, write};
+use litmake_mix::threads::apart;
+use litmake_profile::types::Storage;
+use litmake_toolchain::compile::{Compiler, Frame};
+use litmake_toolchain::dumps::{Dump, START, list, told};
+use litmake_toolchain::kind::Kind;
+
+/// So many share a module. To print a function, LLVM looks through all of its module, so that larger modules gain nothing.
+const TOGETHER: usize = 40;
+
+/// So many threads are remembered.
+const REMEMBERED: usize = 1 << 14;
+
+/// What passes did to many tests.
+pub struct Survey<'a> {
+    compiler: &'a Compiler<'a>,
+    /// By the text of a thread.
+    threads: HashMap<String, Option<Arc<History>>>,
+    /// By the text of a test that is not taken apart; those of the last call of `prepare`.
+    whole: HashMap<String, Option<Arc<History>>>,
+}
+
+/// The code of what is compiled together, from what the front end made on; each step differs from the one before it.
+struct History {
+    /// How what is compiled calls its functions and locations.
+    frame: Frame,
+    steps: Vec<Step>,
+}
+
+/// The code after a pass.
+struct Step {
+    at: At,
+    pass: String,
+    on: String,
+    module: Module,
+}
+
+/// When a pass ran. Compilers run passes on the whole module, and between them several on one function, then the same on
+/// the next; so this orders the passes of functions that were compiled in different modules as if they were in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct At {
+    /// How many passes ran on the whole module before.
+    epoch: u32,
+    /// How often, since then, the compiler turned to the function; 0 for a pass on the whole module.
+    round: u32,
+}
+
+/// What is compiled: a thread, or a test that is not taken apart.
+struct Unit {
+    text: String,
+    is_whole: bool,
+}
+
+impl<'a> Survey<'a> {
+    /// Of a compiler.
+    pub fn new(compiler: &'a Compiler<'a>) -> Survey<'a> {
+        Survey { compiler, threads: HashMap::new(), whole: HashMap::new() }
+    }
+
+    /// Compiles together what some tests need. Nothing is wrong with a test that was not prepared, but that it takes longer.
+    pub fn prepare(&mut self, tests: &[&Test]) {
+        self.whole.clear();
+        if self.threads.len() > REMEMBERED {
+            self.threads.clear();
+        }
+        if self.compiler.runtime.kind != Kind::Clang {
+            return;
+        }
+        let mut missing: Vec<(Unit, Test)> = Vec::new();
+        let mut listed = std::collections::HashSet::new();
+        for test in tests {
+            for unit in self.units(test) {
+                if self.known(&unit).is_some() || !listed.insert(unit.text.clone()) {
+                    continue;
+                }
+                let read = match unit.is_whole {
+                    true => Some((*test).clone()),
+                    false => litmus::read(&Source::new("thread", unit.text.as_str())).ok(),
+                };
+                missing.extend(read.map(|test| (unit, test)));
+            }
+        }
+        for batch in missing.chunks(TOGETHER) {
+            self.batch(batch);
+        }
+    }
+
+    /// Whether all that a test needs is known from modules of many, or of its threads.
+    pub fn is_ready(&self, test: &Test) -> bool {
+        self.histories(test).is_some()
+    }
+
+    /// What the passes did to a test.
+    pub fn of(&self, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
+        if self.compiler.runtime.kind != Kind::Clang {
+            return Err(not_llvm(self.compiler));
+        }
+        if let Some(histories) = self.histories(test) {
+            let source = court.source(test).map_err(Failure::from)?;
+            let frame = self.compiler.frame_of(test)?;
+            let out = through(&frame, &together(test, &frame, &histories), court, &source, &[]);
+            if out.guilty.is_none() && out.refused.is_none() {
+                return Ok(out);
+            }
+        }
+        one(self.compiler, test, court)
+    }
+
+    /// What a test is compiled as. Its threads are compiled by themselves where it does not matter what stands beside them.
+    fn units(&self, test: &Test) -> Vec<Unit> {
+        let Compiler { profile, storage, helpers, .. } = self.compiler;
+        let by_thread = *storage == Storage::Pointers && !helpers;
+        let plain = matches!(profile.language, Language::C | Language::Cpp);
+        match apart(test).filter(|_| by_thread && plain) {
+            Some(threads) => {
+                threads.into_iter().map(|t| Unit { text: t.text, is_whole: false }).collect()
+            }
+            None => vec![Unit { text: write(test), is_whole: true }],
+        }
+    }
+
+    fn known(&self, unit: &Unit) -> Option<&Option<Arc<History>>> {
+        let known = if unit.is_whole { &self.whole } else { &self.threads };
+        known.get(&unit.text)
+    }
+
+    /// The histories of all that a test is compiled as.
+    fn histories(&self, test: &Test) -> Option<Vec<Arc<History>>> {
+        let units = self.units(test);
+        let histories = units.iter().map(|unit| self.known(unit)?.clone());
+        histories.collect()
+    }
+
+    fn batch(&mut self, units: &[(Unit, Test)]) {
+        if self.compiler.stop.asked() {
+            return;
+        }
+        let tests: Vec<&Test> = units.iter().map(|(_, test)| test).collect();
+        match self.compiler.changes_of(&tests) {
+            Ok((frames, printed)) => {
+                let found = histories(&printed, &frames);
+                for ((unit, test), history) in units.iter().zip(found) {
+                    let history = history.or_else(|| self.alone(test));
+                    self.keep(unit, history);
+                }
+            }
+            // A test alone is asked again where somebody waits for the answer.
+            Err(_) if units.len() == 1 => self.keep(&units[0].0, None),
+            Err(_) => {
+                let (a, b) = units.split_at(units.len() / 2);
+                self.batch(a);
+                self.batch(b);
+            }
+        }
+    }
+
+    /// What a whole module says after each pass, where functions alone do not say enough: a pass on loops, or one that
+    /// makes variables.
+    fn alone(&self, test: &Test) -> Option<History> {
+        let (frame, printed) = self.compiler.changes(test).ok()?;
+        histories(&printed, &[frame]).pop()?
+    }
+
+    fn keep(&mut self, unit: &Unit, history: Option<History>) {
+        let known = if unit.is_whole { &mut self.whole } else { &mut self.threads };
+        known.insert(unit.text.clone(), history.map(Arc::new));
+    }
+}
+
+/// The code of a test by itself, after each pass that changed something. Where some pass is wrong, all passes are
+/// looked at. Passes on machine code are not.
+pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
+    let source = court.source(test).map_err(Failure::from)?;
+    if compiler.runtime.kind != Kind::Clang {
+        return Err(not_llvm(compiler));
+    }
+    let (frame, printed) = compiler.changes(test)?;
+    let mut dumps = list(&printed);
+    match dumps.first_mut() {
+        Some(first) if first.pass == START => first.pass = FRONT_END,
+        // No pass ran that could have changed something, as at -O0 of old versions.
+        _ => return blame(compiler, test, court, &[]),
+    }
+    let out = through(&frame, &points(test, &frame, &dumps), court, &source, &[]);
+    match out.guilty {
+        Some(_) => blame(compiler, test, court, &[]),
+        None => Ok(out),
+    }
+}
+
+/// The code of a test from step to step of its parts: of the one that is the whole test, or of its threads.
+fn together<'a>(test: &'a Test, frame: &'a Frame, histories: &'a [Arc<History>]) -> Vec<Point<'a>> {
+    let mut order: Vec<(At, usize, usize)> = Vec::new();
+    for (part, history) in histories.iter().enumerate() {
+        order.extend(history.steps.iter().enumerate().map(|(n, step)| (step.at, part, n)));
+    }
+    order.sort();
+    let mut now = vec![0; histories.len()];
+    let mut out: Vec<Point> = Vec::new();
+    for (i, (at, part, n)) in order.iter().enumerate() {
+        now[*part] = *n;
+        // A pass on the whole module changes all of its functions at once.
+        if at.round == 0 && order.get(i + 1).is_some_and(|(next, ..)| next == at) {
+            continue;
+        }
+        let step = &histories[*part].steps[*n];
+        let now = now.clone();
+        let made = move || {
+            let mut own = Frame { globals: Vec::new(), ..frame.clone() };
+            let mut modules = Vec::new();
+            for (history, n) in histories.iter().zip(&now) {
+                for (function, _) in &history.frame.threads {
+                    // Parameters have the test's own names, in the same order.
+                    own.threads[modules.len()].0.clone_from(function);
+                    modules.push(&history.steps[*n].module);
+                }
+                own.globals.extend(history.frame.globals.iter().cloned());
+            }
+            ir::test_of(test, &own, &modules)
+        };
+        let dump = Dump { pass: &step.pass, on: &step.on, machine: false, text: "" };
+        out.push(Point { number: out.len(), dump, repeats: false, made: Box::new(made) });
+    }
+    out
+}
+
+/// The code of units that a compiler printed, by the functions that carry their numbers in their names; none of a unit whose
+/// code is not all in what was printed.
+fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
+    let mut units: Vec<Following> = frames.iter().map(Following::new).collect();
+    let mut header = Module::default();
+    let (mut epoch, mut turn) = (0, None);
+    let mut rounds: HashMap<usize, u32> = HashMap::new();
+    for dump in told(printed).iter().filter(|d| !d.machine) {
+        let module = match Module::read(dump.text) {
+            Ok(module) => module,
+            Err(_) => return frames.iter().map(|_| None).collect(),
+        };
+        let is_whole = dump.text.trim_start().starts_with("; ModuleID");
+        if is_whole {
+            header.variables = module.variables;
+            header.types = module.types;
+            header.is_narrow = module.is_narrow;
+        }
+        let defined = || module.functions.keys().find_map(|name| owner(name, frames.len()));
+        let on_module = dump.pass == START || dump.on == "[module]";
+        let unit = match on_module {
+            true => None,
+            // Of a loop, some compilers do not say where it is; then it is where the pass before ran.
+            false => {
+                subject(dump.on, frames.len()).or_else(|| defined().filter(|_| !is_whole)).or(turn)
+            }
+        };
+        let at = match unit {
+            None if on_module => {
+                epoch += 1;
+                rounds.clear();
+                At { epoch, round: 0 }
+            }
+            // Nothing that belongs to anyone.
+            None => continue,
+            Some(unit) => {
+                let round = rounds.entry(unit).or_default();
+                *round += u32::from(turn != Some(unit));
+                At { epoch, round: *round }
+            }
+        };
+        turn = unit;
+        if dump.text.trim().is_empty() {
+            continue;
+        }
+        let mut by_unit: BTreeMap<usize, Vec<(String, Function)>> = BTreeMap::new();
+        for (name, function) in module.functions {
+            if let Some(unit) = owner(&name, frames.len()) {
+                by_unit.entry(unit).or_default().push((name, function));
+            }
+        }
+        // A part of a function.
+        if let Some(unit) = unit.filter(|unit| !by_unit.contains_key(unit)) {
+            units[unit].is_known = false;
+        }
+        for (unit, functions) in by_unit {
+            let pass = if dump.pass == START { FRONT_END } else { dump.pass };
+            units[unit].step(at, pass, dump.on, functions, &header, unit);
+        }
+    }
+    units.into_iter().map(Following::finish).collect()
+}
+
+/// A unit whose code is followed.
+struct Following {
+    frame: Frame,
+    functions: BTreeMap<String, Function>,
+    steps: Vec<Step>,
+    is_known: bool,
+}
+
+impl Following {
+    fn new(frame: &Frame) -> Following {
+        let (frame, functions) = (frame.clone(), BTreeMap::new());
+        Following { frame, functions, steps: Vec::new(), is_known: true }
+    }
+
+    fn step(
+        &mut self,
+        at: At,
+        pass: &str,
+        on: &str,
+        functions: Vec<(String, Function)>,
+        header: &Module,
+        unit: usize,
+    ) {
+        let mut changed = false;
+        for (name, function) in functions {
+            changed |= self.functions.get(&name) != Some(&function);
+            self.is_known &= names_only(&function, header);
+            self.functions.insert(name, function);
+        }
+        if !changed {
+            return;
+        }
+        let ours = |name: &str| number(name).is_none_or(|n| n == unit);
+        let variables = header.variables.iter().filter(|(name, _)| ours(name));
+        let module = Module {
+            functions: self.functions.clone(),
+            variables: variables.map(|(name, words)| (name.clone(), words.clone())).collect(),
+            types: header.types.clone(),
+            is_narrow: header.is_narrow,
+        };
+        self.steps.push(Step { at, pass: pass.to_string(), on: on.to_string(), module });
+    }
+
+    fn finish(self) -> Option<History> {
+        let starts = self.steps.first().is_some_and(|s| s.pass == FRONT_END);
+        (self.is_known && starts).then_some(History { frame: self.frame, steps: self.steps })
+    }
+}
+
+/// Whether each variable that a function names is one that is known; what is called need not be.
+fn names_only(function: &Function, header: &Module) -> bool {
+    let known = |words: &[String], i: usize| {
+        let called = words.get(i + 1).is_some_and(|w| w == "(");
+        !words[i].starts_with('@') || called || header.variables.contains_key(&words[i])
+    };
+    let mut instructions = function.blocks.iter().flat_map(|b| &b.instructions);
+    instructions.all(|words| (0..words.len()).all(|i| known(words, i)))
+}
+
+/// The number of the unit that a function or a variable is of: `@t3_P0`.
+fn number(name: &str) -> Option<usize> {
+    let (number, _) = name.trim_start_matches('@').strip_prefix('t')?.split_once('_')?;
+    number.parse().ok()
+}
+
+fn owner(name: &str, units: usize) -> Option<usize> {
+    number(name).filter(|n| *n < units)
+}
+
+/// The unit that a pass ran on: a function, several of one unit (`(t0_P0, t0_P1)`), or a loop in a function.
+fn subject(on: &str, units: usize) -> Option<usize> {
+    let on = on.rsplit_once(" in function ").map_or(on, |(_, function)| function);
+    on.split([' ', ',', '(', ')']).find_map(|name| owner(name, units))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(unit: usize) -> Frame {
+        Frame {
+            init: Vec::new(),
+            globals: Vec::new(),
+            threads: vec![(format!("t{unit}_P0"), Vec::new())],
+            locals: Vec::new(),
+        }
+    }
+
+    fn function(name: &str, line: &str) -> String {
+        format!("define void @{name}() {{\n  {line}\n  ret void\n}}\n")
+    }
+
+    /// The passes of each unit's steps, with their places.
+    fn steps(printed: &str) -> Vec<Option<Vec<(String, u32, u32)>>> {
+        let all = histories(printed, &[frame(0), frame(1)]);
+        let step = |s: &Step| (s.pass.clone(), s.at.epoch, s.at.round);
+        all.iter().map(|h| h.as_ref().map(|h| h.steps.iter().map(step).collect())).collect()
+    }
+
+    const ONE: &str = "store i32 1, ptr @x";
+    const TWO: &str = "store i32 2, ptr @x";
+    const THREE: &str = "store i32 3, ptr @x";
+
+    fn start() -> String {
+        let functions = function("t0_P0", ONE) + &function("t1_P0", ONE);
+        format!("*** IR Dump At Start ***\n; ModuleID = 't'\n@x = global i32 0\n{functions}")
+    }
+
+    fn after(pass: &str, on: &str, code: &str) -> String {
+        format!("*** IR Dump After {pass} on {on} ***\n{code}")
+    }
+
+    #[test]
+    fn steps_are_placed_by_turns_between_passes_on_the_whole_module() {
+        let idle = |pass: &str, on: &str| {
+            format!("*** IR Dump After {pass} on {on} omitted because no change ***\n")
+        };
+        let printed = [
+            start(),
+            after("A", "t0_P0", &function("t0_P0", TWO)),
+            idle("B", "t0_P0"),
+            idle("A", "t1_P0"),
+            after("B", "t1_P0", &function("t1_P0", TWO)),
+            idle("C", "(t0_P0)"),
+            after("C", "(t1_P0)", &function("t1_P0", THREE)),
+            // Attributes that change are no change of code.
+            after("D", "t1_P0", &function("t1_P0", THREE).replace("() {", "() #0 {")),
+            after("M", "[module]", &(function("t0_P0", THREE) + &function("t1_P0", THREE))),
+        ]
+        .concat();
+        let list = |expected: &[(&str, u32, u32)]| {
+            Some(expected.iter().map(|(p, e, r)| (p.to_string(), *e, *r)).collect::<Vec<_>>())
+        };
+        let found = steps(&printed);
+        assert_eq!(found[0], list(&[(FRONT_END, 1, 0), ("A", 1, 1), ("M", 2, 0)]));
+        assert_eq!(found[1], list(&[(FRONT_END, 1, 0), ("B", 1, 1), ("C", 1, 2)]));
+    }
+
+    #[test]
+    fn a_function_of_which_something_is_missing_is_not_followed() {
+        let part = after("LoopRotatePass", "loop %3 in function t1_P0", "; Loop:\n3:\n");
+        let found = steps(&(start() + &part));
+        assert!(found[0].is_some() && found[1].is_none());
+        // Of a loop, older compilers do not say where it is.
+        let before = after("A", "t0_P0", &function("t0_P0", TWO));
+        let part = after("LoopRotatePass", "<unnamed loop>", "; Loop:\n3:\n");
+        let found = steps(&(start() + &before + &part));
+        assert!(found[0].is_none() && found[1].is_some());
+        let table =
+            after("A", "t0_P0", &function("t0_P0", "%1 = load i32, ptr @switch.table.t0_P0"));
+        let found = steps(&(start() + &table));
+        assert!(found[0].is_none() && found[1].is_some());
+        // Nothing is known without what the passes began with.
+        assert!(steps(&after("A", "t0_P0", &function("t0_P0", TWO)))[0].is_none());
+    }
+}

@@ -1,0 +1,154 @@
+//! A second opinion on a pass of gcc: is the machine code right where gcc leaves that pass out?
+//!
+//! `-fdisable-tree-PASS` and `-fdisable-rtl-PASS` have gcc leave a pass out. Some passes make what all later ones need, so that
+//! gcc fails without them; then the others are left out, together, as far as gcc goes on without them. What is left out
+//! changes what later passes are given, so that this supports a suspicion or weakens it, and is none by itself. It does not
+//! know how a pass came under suspicion.
+
+use super::cross::{Asked, extended};
+use super::gcc::Pass;
+use super::judge::Court;
+use litmake_base::failure::Failure;
+use litmake_toolchain::compile::Compiler;
+
+/// So often gcc is run at most to find out which passes it can leave out together. What it was not asked about stays.
+const TRIALS: usize = 40;
+
+/// What leaving passes out says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opinion {
+    /// Without the pass the code is right.
+    Right,
+    /// Without the pass the code is wrong all the same.
+    Wrong,
+    /// The pass cannot be left out. With so many of the others left out, the code is wrong or not.
+    #[expect(missing_docs, reason = "they are told above")]
+    Needed { others: usize, of: usize, is_wrong: bool },
+}
+
+impl Opinion {
+    /// Whether it supports the suspicion against the pass.
+    pub fn supports(&self) -> bool {
+        matches!(self, Opinion::Right | Opinion::Needed { is_wrong: true, .. })
+    }
+
+    /// It in words, for the pass's name.
+    pub fn said(&self, pass: &str) -> String {
+        match self {
+            Opinion::Right => format!("where gcc leaves {pass} out, the code is right"),
+            Opinion::Wrong => {
+                format!("where gcc leaves {pass} out, the code is wrong all the same")
+            }
+            Opinion::Needed { others, of, is_wrong } => {
+                let is = if *is_wrong { "is wrong all the same" } else { "is right" };
+                format!(
+                    "gcc cannot leave {pass} out; where it leaves out {others} of the {of} other passes that changed \
+                     something, the code {is}"
+                )
+            }
+        }
+    }
+}
+
+/// What leaving out a pass says of a test whose machine code is wrong; `others` are the passes that changed something beside it.
+pub fn opinion(
+    compiler: &Compiler,
+    asked: &Asked,
+    court: &mut Court,
+    pass: &Pass,
+    others: &[Pass],
+) -> Result<Opinion, Failure> {
+    if !pass.is_needed() {
+        // The code is that of the test only where it can still do what the test does step by step.
+        let code = compiled(compiler, asked, std::slice::from_ref(pass));
+        if let Ok(code) = code
+            && court.can_interleave(asked.test, &code, asked.model(compiler))?
+        {
+            return Ok(match asked.is_wrong(court, compiler, &code)? {
+                true => Opinion::Wrong,
+                false => Opinion::Right,
+            });
+        }
+    }
+    let mut out = Vec::new();
+    let mut trials = TRIALS;
+    let mut goes = |list: &[Pass]| -> bool {
+        let code = compiled(compiler, asked, list);
+        code.is_ok_and(|code| {
+            court.can_interleave(asked.test, &code, asked.model(compiler)).unwrap_or(false)
+        })
+    };
+    grow(&mut goes, &mut out, others, &mut trials);
+    if out.is_empty() {
+        return Err(Failure::unsupported(format!(
+            "{} cannot be left out, nor any other",
+            pass.name
+        )));
+    }
+    let code = compiled(compiler, asked, &out)?;
+    let is_wrong = asked.is_wrong(court, compiler, &code)?;
+    Ok(Opinion::Needed { others: out.len(), of: others.len(), is_wrong })
+}
+
+/// The code of a test with some passes left out.
+fn compiled(
+    compiler: &Compiler,
+    asked: &Asked,
+    passes: &[Pass],
+) -> Result<litmake_litmus::Test, Failure> {
+    let words: Vec<String> = passes.iter().map(Pass::disabled).collect();
+    asked.compiled(compiler, &extended(compiler.profile, &words))
+}
+
+/// Adds to a list what can be added to it: all of some candidates, or what can be added of one half and then of the other.
+fn grow<T: Clone>(
+    goes: &mut dyn FnMut(&[T]) -> bool,
+    list: &mut Vec<T>,
+    candidates: &[T],
+    trials: &mut usize,
+) {
+    if candidates.is_empty() || *trials == 0 {
+        return;
+    }
+    *trials -= 1;
+    let all = [&list[..], candidates].concat();
+    if goes(&all) {
+        *list = all;
+    } else if candidates.len() > 1 {
+        let (a, b) = candidates.split_at(candidates.len() / 2);
+        grow(goes, list, a, trials);
+        grow(goes, list, b, trials);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_can_go_together_does() {
+        let all: Vec<u32> = (0..40).collect();
+        for needed in [vec![], vec![0], vec![7, 8, 39], all.clone()] {
+            let (mut list, mut trials) = (Vec::new(), 100);
+            let mut goes = |l: &[u32]| !l.iter().any(|n| needed.contains(n));
+            grow(&mut goes, &mut list, &all, &mut trials);
+            let expected: Vec<u32> = all.iter().filter(|n| !needed.contains(n)).copied().collect();
+            assert_eq!(list, expected);
+        }
+        // Two that do not go together: the first stays.
+        let (mut list, mut trials) = (Vec::new(), TRIALS);
+        let mut goes = |l: &[u32]| !(l.contains(&3) && l.contains(&30));
+        grow(&mut goes, &mut list, &all, &mut trials);
+        assert_eq!(list.len(), 39);
+        assert!(list.contains(&3) && !list.contains(&30));
+        // What it is too late to ask about is not added.
+        let (mut list, mut trials, mut asked) = (Vec::new(), 5, 0);
+        let mut goes = |l: &[u32]| {
+            asked += 1;
+            !l.contains(&0)
+        };
+        grow(&mut goes, &mut list, &all, &mut trials);
+        assert_eq!(asked, 5);
+        assert!(!list.contains(&0));
+    }
+}
