@@ -108,7 +108,9 @@ pub fn main(args: Args) -> ExitCode {
     if missing.is_empty() {
         println!("everything that the profiles need is here");
     } else {
-        println!("to install what is missing (all that this distribution has: scripts/setup --all):");
+        println!(
+            "to install what is missing (all that this distribution has: scripts/setup --all):"
+        );
         let missing_of_debian = missing.iter().filter(|c| process::wheel(c).is_none());
         let packages: BTreeSet<String> = missing_of_debian.filter_map(|c| package(c)).collect();
         let (here, newer) = known_to_apt(packages);

@@ -210,7 +210,7 @@ fn float(s: &mut Scanner, bytes: u8) -> Result<Value> {
     let Some(lit) = FloatLit::parse(digits, bytes) else {
         let name = types::float_name(bytes);
         s.pos = start;
-        return Err(s.expected(&format!("a number of type `{name}`, such as `1.5`")));
+        return Err(s.expected(format!("a number of type `{name}`, such as `1.5`")));
     };
     s.blanks()?;
     Ok(Value::Int(lit.bits.into()))

@@ -287,7 +287,7 @@ impl Simulator {
             _ => needed,
         };
         let (paths, cut) =
-            unfold_all(&mut self.exprs, test, program, options.unroll, model, visible)?;
+            unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let exprs = &self.exprs;
         let cells = cells_of(test, program, &paths)?;
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
@@ -355,7 +355,9 @@ impl Simulator {
                 results.stats = aside.stats;
                 return match aside.outcomes.is_empty() {
                     true => Ok(()),
-                    false => Err(obstacle_diag(test, program, Obstacle::Error(error.clone()))),
+                    false => {
+                        Err(obstacle_diag(test, program, options, Obstacle::Error(error.clone())))
+                    }
                 };
             }
             look(picked, results)
@@ -374,16 +376,18 @@ fn stopped(
     match result {
         Err(EarlyEnd::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
         Err(EarlyEnd::TimedOut) => {
-            let seconds = options.timeout.unwrap_or_default().as_secs_f64();
-            Err(Diag::new(format!(
-                "{}: no answer within {seconds} s ({} partial executions looked at)",
-                test.name, results.stats.nodes
-            ))
-            .help("give it more time with --timeout, or fewer turns of loops with --unroll")
-            .kind(FailureKind::Broken(Fault::OutOfTime)))
+            let done = format!("{} partial executions looked at", results.stats.nodes);
+            Err(out_of_time(test, options, &done))
         }
         _ => Ok(()),
     }
+}
+
+fn out_of_time(test: &Test, options: &Options, done: &str) -> Box<Diag> {
+    let seconds = options.timeout.unwrap_or_default().as_secs_f64();
+    Diag::new(format!("{}: no answer within {seconds} s ({done})", test.name))
+        .help("give it more time with --timeout, or fewer turns of loops with --unroll")
+        .kind(FailureKind::Broken(Fault::OutOfTime))
 }
 
 /// The error of a test of which no execution within the bounds is allowed.
@@ -402,12 +406,14 @@ fn unfold_all(
     exprs: &mut Exprs,
     test: &Test,
     program: &Program,
-    unroll: u32,
+    options: &Options,
+    deadline: Option<Instant>,
     model: &Model,
     visible: Visible,
 ) -> Result<(Vec<Vec<Path>>, bool)> {
     let limits = Limits {
-        unroll,
+        unroll: options.unroll,
+        deadline,
         max_paths: 1 << 14,
         max_again: MAX_AGAIN,
         register_events: model.registers(),
@@ -441,7 +447,7 @@ fn unfold_all(
                     private[usize::from(loc)] = None;
                     continue 'again;
                 }
-                Err(obstacle) => return Err(obstacle_diag(test, program, obstacle)),
+                Err(obstacle) => return Err(obstacle_diag(test, program, options, obstacle)),
             }
         }
         if let Some(loc) = escaped(&all, exprs, &private) {
@@ -479,7 +485,12 @@ fn each_choice<'p>(
     }
 }
 
-fn obstacle_diag(test: &Test, program: &Program, obstacle: Obstacle) -> Box<Diag> {
+fn obstacle_diag(
+    test: &Test,
+    program: &Program,
+    options: &Options,
+    obstacle: Obstacle,
+) -> Box<Diag> {
     match obstacle {
         Obstacle::Error(PathError { thread, line, message }) => {
             let inst = program.threads[thread].code.insts.get(line);
@@ -494,6 +505,9 @@ fn obstacle_diag(test: &Test, program: &Program, obstacle: Obstacle) -> Box<Diag
             "{}: thread {thread} has too many paths; fewer turns of loops (--unroll) may help",
             test.name
         )),
+        Obstacle::OutOfTime { thread } => {
+            out_of_time(test, options, &format!("thread {thread} has more paths than were found"))
+        }
         Obstacle::NotPrivate(_) => Diag::new("a private location is shared"),
     }
 }

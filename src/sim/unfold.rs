@@ -8,6 +8,8 @@
 
 mod access;
 
+use std::time::Instant;
+
 use smallvec::SmallVec;
 
 use super::expr::{ExprId, Exprs};
@@ -22,6 +24,7 @@ use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
 pub struct Limits {
     /// How often a loop's body may run.
     pub unroll: u32,
+    pub deadline: Option<Instant>,
     pub max_paths: usize,
     /// How many instructions a path may execute again, in all.
     pub max_again: usize,
@@ -60,12 +63,19 @@ pub enum Obstacle {
     TooManyPaths {
         thread: usize,
     },
+    /// The time was over before all paths were found.
+    OutOfTime {
+        thread: usize,
+    },
     /// A location given as private is used in a way that needs an event.
     NotPrivate(u16),
 }
 
 /// The annotations of accesses that look at a lock or take it.
 const LOCK: Tags = tag::C_LKW.with(tag::C_LF).with(tag::C_RL).with(tag::C_RU);
+
+/// After so many parts of paths the clock is looked at.
+const LOOK: u64 = 64;
 
 /// Stands for a line that a path has not executed.
 const NEVER: u32 = u32::MAX;
@@ -187,7 +197,15 @@ impl<'p> Unfolder<'p> {
             forks_at: vec![NEVER; code.insts.len() + 1],
         }];
         let mut out = Paths::default();
+        // Paths that are cut or dropped are not kept, so their number alone ends nothing.
+        let mut looked_at = 0_u64;
         while let Some(mut state) = todo.pop() {
+            looked_at += 1;
+            if looked_at.is_multiple_of(LOOK)
+                && self.limits.deadline.is_some_and(|end| Instant::now() >= end)
+            {
+                return Err(Obstacle::OutOfTime { thread: self.thread });
+            }
             loop {
                 let step = match self.step(code, &mut state, exprs) {
                     Err(Obstacle::Error(error)) if !state.constraints.is_empty() => {

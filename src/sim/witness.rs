@@ -63,8 +63,9 @@ impl Simulator {
     ) -> Result<Answer> {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
         let visible = model.visible(program.arch);
+        let deadline = options.timeout.map(|t| Instant::now() + t);
         let (paths, _) =
-            unfold_all(&mut self.exprs, test, &program, options.unroll, model, visible)?;
+            unfold_all(&mut self.exprs, test, &program, options, deadline, model, visible)?;
         let annotations = model.cat.annotations();
         let cells = cells_of(test, &program, &paths)?;
         let domains =
@@ -76,7 +77,6 @@ impl Simulator {
         let mut wanted = vec![program.condition.clone()];
         wanted.extend(program.filter.clone());
         let wanted = Cond::And(wanted);
-        let deadline = options.timeout.map(|t| Instant::now() + t);
         let mut answer =
             Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
         for any in [false, true] {

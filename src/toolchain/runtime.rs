@@ -17,6 +17,8 @@ use super::trace::Look;
 use litmake_base::content::content_of;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::Records;
+use litmake_lang::Language;
+use litmake_litmus::Arch;
 use litmake_profile::Profile;
 
 /// The kind of a compiler, and its libraries with some arguments. They are opened when they are

@@ -18,9 +18,9 @@ mod judge;
 mod kernel;
 mod lift;
 mod manners;
-mod newer;
 #[path = "../common/mixes.rs"]
 mod mixes;
+mod newer;
 mod passes;
 #[path = "../common/promoted.rs"]
 mod promoted;

@@ -33,7 +33,8 @@ fn an_unpacked_compiler_is_one_like_any_other() {
         let loads = Command::new(&program).env("LD_TRACE_LOADED_OBJECTS", "1").output();
         let loads = String::from_utf8(loads.expect("it starts").stdout).expect("text");
         let root = program.ancestors().nth(3).expect("it lies in usr/bin of a folder");
-        let of_others = |line: &&str| line.contains("=>") && !line.contains(&*root.to_string_lossy());
+        let of_others =
+            |line: &&str| line.contains("=>") && !line.contains(&*root.to_string_lossy());
         assert_eq!(loads.lines().find(of_others), None, "a library of the system: {loads}");
     }
     let s = Scratch::with(&[]);

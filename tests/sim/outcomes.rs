@@ -607,3 +607,18 @@ fn published_pointers_may_be_null() {
         exists (1:v=0)\n";
     expect(text, &["1:v=1;", "1:v=5;"]);
 }
+
+/// The time of a test holds while paths are looked for, too: those that are cut end nothing by their number.
+#[test]
+fn paths_are_looked_for_within_the_time() {
+    let text = "C waits\n{}\nP0 (atomic_int* x, atomic_int* y) {\n  while (atomic_load(x) != 1) {\n    \
+                while (atomic_load(y) != 1) { }\n  }\n}\nexists (x=0)\n";
+    let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("a test");
+    let plan = cat::load("rc11", &LoadOptions::new(test.arch)).expect("a model");
+    let model = Model::load(&plan).expect("a model");
+    let timeout = Some(std::time::Duration::ZERO);
+    let options = Options { unroll: 40, timeout, ..Options::default() };
+    let error = Simulator::default().simulate(&test, &model, &options).expect_err("no time");
+    assert!(error.is(FailureKind::Broken(Fault::OutOfTime)), "{error}");
+    assert!(error.to_string().contains("thread 0 has more paths"), "{error}");
+}

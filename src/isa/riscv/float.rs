@@ -75,8 +75,11 @@ const WIDTHS: [(&str, u8); 2] = [("s", 32), ("d", 64)];
 const INTEGERS: [(&str, u8, bool); 4] =
     [("w", 32, true), ("wu", 32, false), ("l", 64, true), ("lu", 64, false)];
 
+/// What an instruction does at a width.
+type OfWidth = fn(u8) -> Shape;
+
 /// Names before the width.
-const NAMED: [(&str, fn(u8) -> Shape); 13] = [
+const NAMED: [(&str, OfWidth); 13] = [
     ("fmv", |w| Shape::Sign1(Sign::Copy, w)),
     ("fneg", |w| Shape::Sign1(Sign::Opposite, w)),
     ("fabs", |w| Shape::Sign1(Sign::Xor, w)),

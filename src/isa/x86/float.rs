@@ -24,7 +24,7 @@ impl Lower<'_> {
                     return Err("a general register and a number are expected".to_string());
                 };
                 let value = self.scalar(src, from)?;
-                let value = self.to_int(value, from, dst.size);
+                let value = self.integer_of(value, from, dst.size);
                 self.write_reg(*dst, value, dst.size);
                 Ok(())
             }
@@ -82,7 +82,7 @@ impl Lower<'_> {
                 let value = self.vec_value(src)?;
                 self.each_part(*dst, Size::L, 128 / from.bits(), |l, i| {
                     let part = l.part(value, from.bits(), i, 0);
-                    l.to_int(part, from, Size::L)
+                    l.integer_of(part, from, Size::L)
                 });
                 Ok(())
             }
@@ -183,7 +183,7 @@ impl Lower<'_> {
     }
 
     /// What is out of range, or no number, becomes the least integer.
-    fn to_int(&mut self, value: Temp, from: Size, to: Size) -> Temp {
+    fn integer_of(&mut self, value: Temp, from: Size, to: Size) -> Temp {
         let op = UnOp::FloatToInt { from: from.bits(), signed: true };
         let nearest = self.e.un(op, value, to.bits());
         let least = self.e.int(1 << (to.bits() - 1));
