@@ -327,7 +327,8 @@ pub fn print_expr(e: &Expr) -> String {
         ExprKind::Member { base, arrow, name } => {
             let dot = if *arrow { "->" } else { "." };
             // `1.x` would be a number.
-            let least = if matches!(base.kind, ExprKind::Int(_)) { PRIMARY + 1 } else { POSTFIX };
+            let number = matches!(base.kind, ExprKind::Int(_) | ExprKind::Float(_));
+            let least = if number { PRIMARY + 1 } else { POSTFIX };
             format!("{}{dot}{name}", operand(base, least))
         }
     }

@@ -20,6 +20,16 @@ const HEADER: usize = 64 + 56;
 const WINDOW: usize = 576;
 const POINTER: usize = 15;
 
+/// What random numbers in floating point may make no number of, which has no value here.
+fn may_be_no_number(d: &Decoded) -> bool {
+    let scaled = d.operands.iter().any(|o| matches!(o, Operand::Imm(_)));
+    match d.mnemonic.as_str() {
+        "FADD" | "FSUB" | "FMUL" | "FDIV" | "FNMUL" | "FCVT" => true,
+        "FCVTZS" | "FCVTZU" => scaled,
+        _ => false,
+    }
+}
+
 struct Case {
     word: u32,
     text: String,
@@ -158,7 +168,10 @@ fn usable(word: u32, memory: bool) -> Option<String> {
         "AUTIA", "AUTIB",
     ];
     let vector = matches!(decoded.operands.first(), Some(Operand::Reg(r)) if r.starts_with('V'));
-    if outside(&decoded) || (NEW.contains(&decoded.mnemonic.as_str()) && !vector) {
+    if outside(&decoded)
+        || may_be_no_number(&decoded)
+        || (NEW.contains(&decoded.mnemonic.as_str()) && !vector)
+    {
         return None;
     }
     let known = |name: &str| {
