@@ -1,6 +1,7 @@
 //! Outcome sets of small tests, as they must be: what is shown, and which values it has.
 
 use crate::kernel;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::litmus;
@@ -532,6 +533,8 @@ fn what_is_missing_for_a_kernel_style_test_is_said() {
         (true, true, "put(x);", "`put` takes 2 arguments, found 1", "a macro of small.def"),
         (true, true, "int r = put(x, 1);", "`put` gives no value", "let it stand alone"),
         (true, true, "__load{once}(x);", "expected what a pointer points to", "write `*x`"),
+        (true, true, "float r = 1;", "no floating point in the kernel's C", "is an `int`"),
+        (true, true, "put(x, (double *)0 == 0);", "no floating point", "is an `int`"),
     ];
     for (bell, macros, body, message, help) in cases {
         let error = kernel_answer(&test(body), &kernel::model(bell, macros)).unwrap_err();
@@ -619,6 +622,6 @@ fn paths_are_looked_for_within_the_time() {
     let timeout = Some(std::time::Duration::ZERO);
     let options = Options { unroll: 40, timeout, ..Options::default() };
     let error = Simulator::default().simulate(&test, &model, &options).expect_err("no time");
-    assert!(error.is(FailureKind::Broken(Fault::OutOfTime)), "{error}");
+    assert_eq!(error.kind, FailureKind::Broken(Fault::OutOfTime), "{error}");
     assert!(error.to_string().contains("thread 0 has more paths"), "{error}");
 }

@@ -90,3 +90,22 @@ fn what_no_flag_guards_is_atomic() {
         assert_eq!(text(&point), None);
     }
 }
+
+/// The helper `same` multiplies an `int` by four, and a value that is read as `scaled` is doubled.
+#[test]
+fn no_value_is_too_large_for_what_is_done_with_it() {
+    let mut random = Random::new(12);
+    let is = |point: &Point, axis: Axis, name: &str| axis.choice(point.get(axis)) == name;
+    let mut near = 0;
+    for _ in 0..3000 {
+        let point = draw(&mut random, &[Axis::Value, Axis::Read, Axis::Call, Axis::Type]);
+        let large = is(&point, Axis::Value, "high-bit");
+        let (_, text) = text(&point).unwrap_or_default();
+        near += usize::from(large);
+        let is_int = text.contains("<< 30 |") || text.contains("<< 31 |");
+        assert!(!(large && is_int && text.contains("same((int)")), "{text}");
+        let signed = text.contains("<< 30 |") || text.contains("<< 62 |");
+        assert!(!(large && signed && text.contains("+ 1) * 2")), "{text}");
+    }
+    assert!(near > 20, "only {near} draws have a large value");
+}

@@ -22,8 +22,11 @@ pub fn object(ty: &Type) -> Type {
 }
 
 /// The function with all locals at its beginning, each an `int`, and parameters that point to
-/// objects of [`object`] types.
-pub fn function(mut f: Function) -> Function {
+/// objects of [`object`] types. The error is where it has floating point, which is no kind of `int`.
+pub fn function(mut f: Function) -> Result<Function, Span> {
+    if is_float(&f.ret) || f.params.iter().any(|p| is_float(&p.ty)) {
+        return Err(f.span);
+    }
     for p in &mut f.params {
         p.ty = match p.ty.bare() {
             Type::Pointer(t) => Type::Pointer(Arc::new(match object(t) {
@@ -36,21 +39,37 @@ pub fn function(mut f: Function) -> Function {
     if f.ret.bare() != &Type::Void {
         f.ret = Type::INT;
     }
-    let mut names =
-        Names { seen: f.params.iter().map(|p| p.name.clone()).collect(), locals: Vec::new() };
+    let mut names = Names {
+        seen: f.params.iter().map(|p| p.name.clone()).collect(),
+        locals: Vec::new(),
+        float: None,
+    };
     f.body.iter_mut().for_each(|s| names.statement(s));
+    if let Some(span) = names.float {
+        return Err(span);
+    }
     let declare =
         |name: String| Declarator { name, ty: Type::INT, init: None, span: Span::default() };
     if !names.locals.is_empty() {
         let all = names.locals.into_iter().map(declare).collect();
         f.body.insert(0, Stmt::new(StmtKind::Decl(all), Span::default()));
     }
-    f
+    Ok(f)
+}
+
+/// Whether a type is made of floating point, behind pointers and in arrays, too.
+fn is_float(ty: &Type) -> bool {
+    match ty.bare() {
+        Type::Pointer(t) | Type::Array(t, _) => is_float(t),
+        ty => matches!(ty, Type::Float { .. }),
+    }
 }
 
 struct Names {
     seen: FxHashSet<String>,
     locals: Vec<String>,
+    /// Where floating point was seen first.
+    float: Option<Span>,
 }
 
 impl Names {
@@ -70,6 +89,7 @@ impl Names {
             let mut out = Vec::new();
             for d in std::mem::take(list) {
                 self.note(&d.name);
+                self.typed(&d.ty, d.span);
                 if let Some(init) = d.init {
                     let target = Box::new(Expr::new(ExprKind::Name(d.name), d.span));
                     let set = ExprKind::Assign(None, target, Box::new(init));
@@ -84,9 +104,21 @@ impl Names {
         }
     }
 
+    fn typed(&mut self, ty: &Type, span: Span) {
+        if is_float(ty) {
+            self.float.get_or_insert(span);
+        }
+    }
+
     fn expr(&mut self, e: &mut Expr) {
+        if let ExprKind::Cast(ty, _) = &e.kind {
+            self.typed(ty, e.span);
+        }
         match &mut e.kind {
             ExprKind::Name(n) => self.note(n),
+            ExprKind::Float(_) => {
+                self.float.get_or_insert(e.span);
+            }
             ExprKind::Cast(ty, _) if ty.bare() != &Type::Void => *ty = Type::INT,
             _ => {}
         }

@@ -80,7 +80,13 @@ pub fn thread_in(
 ) -> Result<Code> {
     let meant = |f: &Function| -> Result<Function> {
         let f = dialect.macros.expand(source, f, helpers)?;
-        Ok(if dialect.kernel { untyped::function(f) } else { f })
+        if !dialect.kernel {
+            return Ok(f);
+        }
+        untyped::function(f).map_err(|span| {
+            Diag::at(source, span, "there is no floating point in the kernel's C")
+                .help("every object of these tests is an `int`, as herd reads them")
+        })
     };
     let f = meant(f)?;
     let helpers: Vec<Function> = helpers.iter().map(meant).collect::<Result<_>>()?;
