@@ -261,12 +261,12 @@ impl Code {
     ) -> Result<Bound<'_>, Failure> {
         let image = self.with(&thread.function)?;
         let mut foreign = Foreign {
-            result: thread.result.as_ref().and_then(|r| bytes(&r.ty)),
+            result: thread.result.as_ref().and_then(|r| in_register(&r.ty)),
             ..Foreign::default()
         };
         if let (Some(r), None) = (&thread.result, foreign.result) {
             return Err(format!(
-                "the result is of type `{}`, and not a number",
+                "the result is of type `{}`, and no integer or address",
                 types::text(&r.ty)
             )
             .into());
@@ -456,6 +456,11 @@ fn flags(asked: &Asked) -> BTreeMap<String, u64> {
     let mut out = asked.profile.map(machine::flags).unwrap_or_default();
     out.extend(asked.known.iter().map(|(k, v)| (k.clone(), *v)));
     out
+}
+
+/// How many bytes a function's result has in a register for integers and addresses.
+fn in_register(ty: &Type) -> Option<u8> {
+    bytes(ty).filter(|_| !matches!(ty.bare(), Type::Float { .. }))
 }
 
 fn bytes(ty: &Type) -> Option<u8> {

@@ -5,23 +5,11 @@ use std::process::Command;
 use litmake::toolchain::process;
 use litmake_needs::need;
 
+use crate::passes::PUBLISH;
 use crate::scratch::Scratch;
 
-/// gcc 12 for RISC-V loses the release of this compare-exchange; later versions have it mended.
-const PUBLISH: &str = "C publish
-{ e=0; }
-P0 (atomic_int* x, atomic_int* y, int* e) {
-  atomic_store_explicit(x, 1, memory_order_relaxed);
-  int r0 = atomic_compare_exchange_strong_explicit(y, e, 1, memory_order_acq_rel, memory_order_acquire);
-}
-P1 (atomic_int* x, atomic_int* y) {
-  int r0 = atomic_load_explicit(y, memory_order_acquire);
-  int r1 = atomic_load_explicit(x, memory_order_relaxed);
-}
-exists (1:r0=1 /\\ 1:r1=0)
-";
-
-/// It is found by its name, compiles, and is an installed version like the system's.
+/// It is found by its name, compiles, and is an installed version like the system's. gcc 12 for RISC-V loses the
+/// release of a compare-exchange, and later versions do not.
 #[test]
 fn an_unpacked_compiler_is_one_like_any_other() {
     let command = "riscv64-linux-gnu-gcc-16";

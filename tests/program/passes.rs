@@ -462,7 +462,7 @@ fn code_of_targets_is_simulated_or_refused_by_name() {
 }
 
 /// A compare-exchange that publishes, whose release is lost (gcc 12 for RISC-V).
-const PUBLISH: &str = "C publish
+pub const PUBLISH: &str = "C publish
 { e=0; }
 P0 (atomic_int* x, atomic_int* y, int* e) {
   atomic_store_explicit(x, 1, memory_order_relaxed);
