@@ -36,16 +36,22 @@ type Answer = BTreeMap<String, std::result::Result<Away, String>>;
 const NUMBER: u64 = 0;
 
 /// Plans a pipeline. Workers, where they are asked for, are told what is planned and what compilers answered
-/// here, and their compilers are used where this machine lacks some.
+/// here, and their compilers are used where this machine lacks some. What cannot be known about compilers is
+/// said where `notes`.
 pub fn prepare(
     remote: &Connection,
     asked: &Asked,
     workspace: &mut Workspace,
     records: &dyn Records,
+    notes: bool,
 ) -> Result<Prepared> {
-    let Some(elsewhere) = remote.elsewhere() else { return common::prepare(workspace, records) };
+    let prepare = |workspace: &mut Workspace, records: &dyn Records| match notes {
+        true => common::prepare(workspace, records),
+        false => workspace.prepare(records),
+    };
+    let Some(elsewhere) = remote.elsewhere() else { return prepare(workspace, records) };
     let noting = Noting::new(records);
-    let prepared = common::prepare(workspace, &noting)?;
+    let prepared = prepare(workspace, &noting)?;
     let recipe = Recipe::of(asked, workspace, &prepared.plan)?;
     remote.set_recipe(recipe.encode(), noting.noted());
     ask(&*elsewhere, workspace, prepared, records, &common::stop())

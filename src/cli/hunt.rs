@@ -156,10 +156,9 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    args.how.only_here("hunt")?;
     let mut kept = begin(args)?;
     let mut sources = Sources::default();
-    let store = std::sync::Arc::new(args.how.cache.open()?);
+    let cache = args.how.open()?;
     let stop = common::stop();
     let mut broken = false;
     let mut first = true;
@@ -168,12 +167,12 @@ fn run(args: &Args) -> Result<u8> {
         rounds && kept.tally.seconds < args.budget.as_secs_f64()
     };
     while more(&kept) && !stop.asked() {
-        if !round(args, &mut kept, &mut sources, &store, first, &mut broken)? {
+        if !round(args, &mut kept, &mut sources, &cache, first, &mut broken)? {
             break;
         }
         first = false;
     }
-    made::end(&store);
+    cache.end(args.how.quiet);
     let report = kept.report.clone().unwrap_or_default();
     match args.json {
         true => print!("{}", json(&kept, &report)),
@@ -419,7 +418,7 @@ fn round(
     args: &Args,
     kept: &mut Kept,
     sources: &mut Sources,
-    store: &std::sync::Arc<litmake::engine::store::Store>,
+    cache: &made::Place,
     first: bool,
     broken: &mut bool,
 ) -> Result<bool> {
@@ -443,7 +442,7 @@ fn round(
         let files: Vec<&PathBuf> = tests.iter().collect();
         let mut look = |run: &Ran| code = learned(run, &tests);
         let stages = pipeline(kept, args, &files, false);
-        let (report, _) = made::part(&stages, &args.how, &args.how.ask, store, first, &mut look)?;
+        let (report, _) = made::part(&stages, &args.how, &args.how.ask, cache, first, &mut look)?;
         if report.stopped {
             return Ok(false);
         }
@@ -467,7 +466,7 @@ fn round(
         false => {
             let stages = pipeline(kept, args, &files, true);
             let first = first && hunt.blind;
-            made::part(&stages, &args.how, &ask, store, first, &mut look)?
+            made::part(&stages, &args.how, &ask, cache, first, &mut look)?
         }
     };
     if report.stopped {

@@ -11,12 +11,12 @@ use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
 use litmake::stage::collect::Ran;
-use litmake::stage::workspace::Workspace;
+use litmake::stage::workspace::{Prepared, Workspace};
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
 use super::recipe::Asked;
-use super::remote::{ExecutionArgs, RemoteArgs};
+use super::remote::{Connection, ExecutionArgs, RemoteArgs};
 use super::run::{Eyes, Formats, Look, once};
 use super::{away, findings, output, pipelines, progress};
 
@@ -80,15 +80,6 @@ pub struct How {
 }
 
 impl How {
-    /// Says of a command which uses no other machine that it is asked to.
-    pub fn only_here(&self, command: &str) -> Result<()> {
-        match self.remote.is_given() || self.execution.is_given() {
-            true => Err(Diag::new(format!("`litmake {command}` does everything on this machine"))
-                .help("leave out --remote-cache and --remote-executor, and the variables that name them")),
-            false => Ok(()),
-        }
-    }
-
     /// Has nothing noted from here on where that is asked for.
     pub fn hush(&self) {
         if self.quiet {
@@ -107,28 +98,18 @@ pub fn run(
 ) -> Result<Report> {
     how.hush();
     let mut workspace = workspace(pipeline)?;
-    let store = Arc::new(how.cache.open()?);
-    let mut options = Options::default();
-    options.context.stop = common::stop();
-    how.execution.set_jobs(how.jobs, &mut options)?;
-    let Some(remote) = how.remote.open_for(&how.execution, false)? else {
-        // What is wrong was said.
-        return Err(Diag::new("the remote cache cannot be used"));
-    };
-    options.remote = remote.cache();
-    options.elsewhere = remote.elsewhere();
-    let stop = options.context.stop.clone();
-    let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
-    let prepared = away::prepare(&remote, &asked, &mut workspace, &*store).map_err(plain_error)?;
+    let place = how.open()?;
+    let prepared = place.prepare(&mut workspace, true)?;
+    let options = how.options(&place)?;
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: None, report: look };
     let (listener, ask) = (&*listener, &how.ask);
-    let mut report = once(&workspace, &prepared, &store, options, listener, baseline, ask, eyes)?;
+    let store = &place.store;
+    let mut report = once(&workspace, &prepared, store, options, listener, baseline, ask, eyes)?;
     say(&mut report, &findings::used(&prepared.plan))?;
     how.formats.write(&report)?;
-    end(&store);
-    remote.end(&stop, how.quiet);
+    place.end(how.quiet);
     Ok(report)
 }
 
@@ -146,36 +127,68 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
     Ok(report)
 }
 
+/// Where such pipelines are run: a cache that is open, and other machines, where they are asked for.
+pub struct Place {
+    store: Arc<Store>,
+    remote: Connection,
+}
+
+impl Place {
+    /// What cannot be known about compilers is said where `notes`.
+    fn prepare(&self, workspace: &mut Workspace, notes: bool) -> Result<Prepared> {
+        let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
+        away::prepare(&self.remote, &asked, workspace, &*self.store, notes).map_err(plain_error)
+    }
+
+    pub fn end(&self, quiet: bool) {
+        end(&self.store);
+        self.remote.end(&common::stop(), quiet);
+    }
+}
+
 impl How {
+    pub fn open(&self) -> Result<Place> {
+        let store = Arc::new(self.cache.open()?);
+        let Some(remote) = self.remote.open_for(&self.execution, false)? else {
+            // What is wrong was said.
+            return Err(Diag::new("the remote cache cannot be used"));
+        };
+        Ok(Place { store, remote })
+    }
+
+    fn options(&self, place: &Place) -> Result<Options> {
+        let mut options = Options::default();
+        options.context.stop = common::stop();
+        self.execution.set_jobs(self.jobs, &mut options)?;
+        options.remote = place.remote.cache();
+        options.elsewhere = place.remote.elsewhere();
+        Ok(options)
+    }
+
     /// Gives findings their files and commands.
     pub fn place(&self, report: &mut Report, used: &Used) -> Result<()> {
         findings::place(report, used, self.ask.findings.as_deref())
     }
 }
 
-/// One of several pipelines that nobody wrote, run on a cache that is open: its report, and the profiles
+/// One of several pipelines that nobody wrote, run in one place: its report, and the profiles
 /// that findings name. `look` sees what the run made. What cannot be known about compilers is said
 /// where `notes`.
 pub fn part(
     pipeline: &serde_json::Value,
     how: &How,
     ask: &findings::Ask,
-    store: &Arc<Store>,
+    place: &Place,
     notes: bool,
     look: &mut dyn FnMut(&Ran),
 ) -> Result<(Report, findings::Used)> {
     let mut workspace = workspace(pipeline)?;
-    let prepared = match notes {
-        true => common::prepare(&mut workspace, &**store),
-        false => workspace.prepare(&**store),
-    };
-    let prepared = prepared.map_err(plain_error)?;
-    let mut options = Options::default();
-    options.context.stop = common::stop();
-    how.execution.set_jobs(how.jobs, &mut options)?;
+    let prepared = place.prepare(&mut workspace, notes)?;
+    let options = how.options(place)?;
     let listener = progress::listener(true);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: Some(look), report: None };
+    let store = &place.store;
     let mut report = once(&workspace, &prepared, store, options, &*listener, baseline, ask, eyes)?;
     let used = findings::used(&prepared.plan);
     findings::place(&mut report, &used, ask.findings.as_deref())?;
@@ -194,7 +207,7 @@ pub fn print(report: &Report, json: bool) {
 }
 
 /// Says what the store has to say, and keeps it below its cap.
-pub fn end(store: &Store) {
+fn end(store: &Store) {
     for notice in store.take_notices() {
         eprintln!("litmake: {notice}");
     }

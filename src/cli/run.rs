@@ -135,7 +135,7 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
-    fn asked(&self) -> Asked<'_> {
+    pub fn asked(&self) -> Asked<'_> {
         Asked { pipeline: &self.pipeline, sets: &self.sets, targets: &self.targets }
     }
 
@@ -175,16 +175,14 @@ fn run(args: &Args) -> Result<u8> {
     }
     let Some(remote) = args.remote.open_for(&args.execution, args.dry_run)? else { return Ok(3) };
     options.remote = remote.cache();
-    if args.watch && args.execution.is_given() {
-        eprintln!("note: --watch does everything here, and asks no other machine");
-    }
     if args.watch {
-        let status = super::watch::run(args, workspace, &store, options);
+        options.elsewhere = remote.elsewhere();
+        let status = super::watch::run(args, workspace, &store, options, &remote);
         remote.end(&common::stop(), args.quiet);
         return status;
     }
     let stop = options.context.stop.clone();
-    let prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store)?;
+    let prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }

@@ -74,7 +74,7 @@ mod work {
             .map_err(|e| unsound(format!("the working folder is not known: {e}")))?;
         // A sandbox may have no folder for what is temporary. Where it cannot be made, who needs it says so.
         let _ = std::fs::create_dir_all(std::env::temp_dir());
-        let (program, _) = work::digest_of_file(Path::new("/proc/self/exe"))
+        let program = work::digest_of_file(Path::new("/proc/self/exe"))
             .map_err(|e| unsound(format!("cannot read this program: {e}")))?;
         if !folder.join(work::JOB).exists() {
             return Err(unsound(

@@ -101,18 +101,20 @@ fn one(
     let name = |i: usize| format!("{i:08}").into_boxed_str();
     let entry = |(i, content): (usize, &Digest)| Entry { name: name(i), content: *content };
     let entries: Vec<Entry> = task.items.iter().enumerate().map(entry).collect();
-    let mut bounds = vec![0];
-    for strip in &task.strips {
-        bounds.push(bounds.last().copied().unwrap_or(0) + *strip as usize);
-    }
-    engine.preset(0, Arc::new(Root::of_shards(entries, bounds)));
+    engine.preset(0, Arc::new(Root::of_strips(entries, &task.strips)));
     put_known(task, &engine, store);
     engine.run();
     let packets = std::mem::take(&mut *collector.lock());
     for (n, at) in task.wanted().enumerate() {
-        for strip in 0..task.strips.len() {
-            let Some(key) = engine.packet_key(at, strip) else { continue };
-            let Some(packet) = packets.get(&key) else { continue };
+        let keys: FxHashMap<usize, Digest> =
+            engine.packet_keys(at, 0).into_iter().map(|(rows, key)| (rows.start, key)).collect();
+        let mut start = 0;
+        for (strip, length) in task.strips.iter().enumerate() {
+            let key = keys.get(&start);
+            start += *length as usize;
+            let Some((key, packet)) = key.and_then(|key| Some((*key, packets.get(key)?))) else {
+                continue;
+            };
             let place = first_place + n * task.strips.len() + strip;
             out.packets.push(Given { place, key, packet: packet.clone() });
         }

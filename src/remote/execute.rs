@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use litmake_base::digest::Digest;
-use litmake_base::file;
 use litmake_engine::elsewhere::{Executed, Made, Order, Spent, Taker, Tally};
 use prost::Message;
 use reapi::{ActionResult, Digest as Named, OutputFile};
@@ -20,13 +19,12 @@ use tokio::sync::Notify;
 
 use crate::action::{self, Blob};
 use crate::client::{Link, lock};
+use crate::program;
 use crate::sealed;
 use crate::trouble::{Meaning, Trouble};
 use crate::wire::{Read, Stage};
 use crate::work::{self, Answers, Told};
 
-/// No program of litmake's is larger.
-const MAX_PROGRAM: u64 = 1 << 30;
 /// What a worker says of its work is shorter, and so is a packet.
 const MAX_TOLD: i64 = 64 << 20;
 /// How often a job is sent again whose server went away, or lost a part of it.
@@ -410,7 +408,7 @@ impl Inputs {
         let attempt = u32::from(order.anew);
         let recipe = lock(&link.shared.jobs.recipe).clone().ok_or("there is no plan yet")?;
         let padding = attempt as usize;
-        let program = program(link, execution, padding)?;
+        let program = digest_of_program(link, execution, padding)?;
         let seal = |key, bytes: &[u8]| sealed::seal(&key, attempt, bytes).map(Blob::new);
         let recipe = seal(work::recipe_key(), &recipe).ok_or("the pipeline is too large")?;
         let answers = work::encode_answers(&lock(&link.shared.jobs.answers));
@@ -488,9 +486,9 @@ impl Inputs {
             let _one = link.uploading.lock().await;
             let still = link.wire.missing(vec![self.program.clone()]).await?;
             if !still.is_empty() {
-                let bytes = file::read(&execution.program, MAX_PROGRAM)
+                let bytes = program::read(&execution.program, self.padding)
                     .map_err(|e| Trouble::unable(format!("cannot read the program: {e}")))?;
-                let blob = Blob::new(padded(bytes, self.padding));
+                let blob = Blob::new(bytes);
                 if blob.digest != self.program {
                     return Err(Trouble::unable("the program has changed since the run began"));
                 }
@@ -502,25 +500,20 @@ impl Inputs {
     }
 }
 
-/// A program with bytes behind its end, which nobody reads.
-fn padded(mut bytes: Vec<u8>, padding: usize) -> Vec<u8> {
-    bytes.resize(bytes.len() + padding, 0);
-    bytes
-}
-
 /// The digest of the program that workers run.
-fn program(link: &Arc<Link>, execution: &Execution, padding: usize) -> Result<Named, String> {
-    let unreadable = |e| format!("cannot read {}: {e}", execution.program.display());
+fn digest_of_program(link: &Link, execution: &Execution, padding: usize) -> Result<Named, String> {
+    let read = || {
+        program::read(&execution.program, padding)
+            .map_err(|e| format!("cannot read {}: {e}", execution.program.display()))
+    };
     if padding > 0 {
-        let bytes = file::read(&execution.program, MAX_PROGRAM).map_err(unreadable)?;
-        return Ok(action::digest_of(&padded(bytes, padding)));
+        return Ok(action::digest_of(&read()?));
     }
     let mut known = lock(&link.shared.jobs.program);
     if let Some(known) = &*known {
         return Ok(known.clone());
     }
-    let (hash, size) = work::digest_of_file(&execution.program).map_err(unreadable)?;
-    let named = Named { hash, size_bytes: size as i64 };
+    let named = action::digest_of(&read()?);
     *known = Some(named.clone());
     Ok(named)
 }

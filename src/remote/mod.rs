@@ -12,6 +12,7 @@ mod client;
 mod doctor;
 mod execute;
 mod helper;
+mod program;
 pub mod sealed;
 mod trouble;
 mod wire;

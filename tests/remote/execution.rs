@@ -3,26 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use litmake::base::records::Nowhere;
 use litmake::toolchain::evidence::{Evidence, Looks};
 use litmake::toolchain::trace::Look;
 
-use crate::common::{COMPILER, Scratch, Server, flip, free_port, system};
-
-/// The program that workers run: this one, without what debuggers want of it, since it is sent.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let whole = PathBuf::from(env!("CARGO_BIN_EXE_litmake"));
-        let small = Path::new(env!("CARGO_TARGET_TMPDIR")).join("litmake-worker");
-        // Where it cannot be made smaller, it is sent as it is.
-        let made = Command::new("strip").arg("-o").arg(&small).arg(&whole).status();
-        if made.is_ok_and(|status| status.success()) { small } else { whole }
-    })
-}
+use crate::common::{COMPILER, PIPELINE, Scratch, Server, flip, free_port, system};
 
 /// A server whose workers see the compiler of the scratch folder, and that folder.
 fn workers(count: usize) -> Option<(Server, Scratch)> {
@@ -33,9 +20,7 @@ fn workers(count: usize) -> Option<(Server, Scratch)> {
 
 /// Everything that workers can do is left to them.
 fn elsewhere<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let program = program().to_str().unwrap();
-    let own = ["--remote-executor", url, "--jobs", "0", "--remote-worker", program];
-    [&own[..], more].concat()
+    [&["--remote-executor", url, "--jobs", "0"], more].concat()
 }
 
 /// The processes that a server has started, by their ids and their first words.
@@ -110,8 +95,7 @@ fn work_goes_on_here_beside_it() {
     let Some((server, s)) = workers(1) else { return };
     let local = s.local();
     let url = server.url();
-    let program = program().to_str().unwrap();
-    let args = ["--remote-executor", &url, "--jobs", "1", "--remote-worker", program];
+    let args = ["--remote-executor", &url, "--jobs", "1"];
     let ran = s.run("both", &args);
     assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
 }
@@ -211,6 +195,64 @@ fn a_check_of_a_few_tests_is_done_elsewhere_as_well() {
     assert!(said.contains("jobs were done elsewhere"), "{said}");
 }
 
+#[test]
+fn an_edit_that_is_watched_is_done_elsewhere_with_the_plan_as_it_is_then() {
+    let Some((server, s)) = workers(1) else { return };
+    let url = server.url();
+    let args = Scratch::args("watched", &elsewhere(&url, &["--watch"]));
+    let mut child =
+        s.command(&args.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
+    // What ran elsewhere of what ran at all, in the last report.
+    let ran = || -> Option<(u64, u64)> {
+        let text = std::fs::read_to_string(s.dir.path().join("watched.json")).ok()?;
+        let report: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let of = |word: &str| {
+            let stages = report["stages"].as_array()?.iter();
+            Some(stages.filter_map(|stage| stage[word].as_u64()).sum::<u64>())
+        };
+        Some((of("elsewhere")?, of("executed")?))
+    };
+    let mut wait = |what: &str, is_so: &dyn Fn(u64, u64) -> bool| {
+        for _ in 0..3000 {
+            if ran().is_some_and(|(elsewhere, executed)| is_so(elsewhere, executed)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = child.kill();
+        panic!("{what}: {:?}", ran());
+    };
+    wait("the first time", &|elsewhere, _| elsewhere > 6000);
+    // Workers plan with the model as it is now: else they would refuse.
+    s.write("own.cat", "\"Own\"\nacyclic po | rf | co | fr as own\n");
+    s.write("p.yaml", &PIPELINE.replace("rc11-lb, sc", "rc11-lb, own.cat"));
+    wait("an edit", &|elsewhere, executed| elsewhere > 1000 && executed < 6000);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[test]
+fn a_hunt_elsewhere_finds_what_it_would_have_found_here() {
+    let Some((server, s)) = workers(1) else { return };
+    let url = server.url();
+    let hunt = |state: &str, more: &[&str]| -> serde_json::Value {
+        let own =
+            ["hunt", "--profile", "mine-O1", "--budget", "10m", "--rounds", "2", "--round", "32"];
+        let own = [&own[..], &["--json", "--state", state, "--cache", state], more].concat();
+        let out = s.command(&own).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(matches!(out.status.code(), Some(0 | 1)), "{said}");
+        assert_eq!(said.contains("jobs were done elsewhere"), !more.is_empty(), "{said}");
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {said}"))
+    };
+    let (here, there) = (hunt("here", &[]), hunt("there", &elsewhere(&url, &[])));
+    for place in ["/hunt/tests", "/hunt/sequences", "/hunt/cover", "/hunt/tally/compared"] {
+        let (here, there) = (here.pointer(place), there.pointer(place));
+        assert!(here.is_some_and(|value| !value.is_null()), "{place}");
+        assert_eq!(here, there, "{place}");
+    }
+}
+
 /// What became of the tasks of each stage.
 fn counts(report: &serde_json::Value) -> Vec<String> {
     let stages = report["stages"].as_array().unwrap().iter();
@@ -226,10 +268,8 @@ fn a_client_without_the_compiler_uses_that_of_the_workers() {
     std::fs::remove_file(s.dir.path().join("cc.sh")).unwrap();
     let Some(server) = Server::with(1, &[(workers.dir.path(), s.dir.path())]) else { return };
     let url = server.url();
-    let program = program().to_str().unwrap();
     // Workers of this machine are at work beside them, and leave what they cannot do.
-    let args = ["--remote-executor", &url, "--remote-worker", program];
-    let args = Scratch::args("away", &args);
+    let args = Scratch::args("away", &["--remote-executor", &url]);
     let (status, text) = s.litmake(&args.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(status, 1, "{text}");
     assert!(!text.contains("not installed"), "{text}");
@@ -281,11 +321,11 @@ fn script(s: &Scratch, name: &str, text: &str) -> String {
 #[test]
 fn workers_that_fail_or_lie_are_said_and_the_work_is_done_here() {
     let s = Scratch::new();
-    let (here, folder) = (s.dir.path(), program().parent().unwrap());
+    let real = env!("CARGO_BIN_EXE_litmake");
+    let (here, folder) = (s.dir.path(), Path::new(real).parent().unwrap());
     let Some(server) = Server::with(1, &[(here, here), (folder, folder)]) else { return };
     let local = s.local();
     let url = server.url();
-    let real = program().to_str().unwrap();
     for (name, text, said) in [
         ("fails", "echo 'no room here' >&2; exit 3".to_string(), "status 3: no room here"),
         ("nothing", "exit 0".into(), "it has no `told`"),

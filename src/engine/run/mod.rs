@@ -20,6 +20,7 @@ mod results;
 mod units;
 
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -87,6 +88,8 @@ pub struct Root {
     pub digests: Vec<Digest>,
     /// For a list that was made from another, where each item stands in that: shard and row.
     pub origin: Vec<(u32, u32)>,
+    /// Where the only shard of a list that came with a job is cut into packets. Others are cut by their content.
+    strips: Option<Vec<Range<usize>>>,
     /// Where an item of this content stands: shard and row.
     places: OnceLock<FxHashMap<Digest, (u32, u32)>>,
 }
@@ -98,11 +101,25 @@ impl Root {
         Root { origin, ..Root::of_shards(entries, bounds) }
     }
 
-    /// A list whose shards are known.
-    pub fn of_shards(entries: Vec<Entry>, bounds: Vec<usize>) -> Root {
+    fn of_shards(entries: Vec<Entry>, bounds: Vec<usize>) -> Root {
         let digests =
             bounds.windows(2).map(|w| Digest::of(&encode_entries(&entries[w[0]..w[1]]))).collect();
-        Root { entries, bounds, digests, origin: Vec::new(), places: OnceLock::new() }
+        let places = OnceLock::new();
+        Root { entries, bounds, digests, origin: Vec::new(), strips: None, places }
+    }
+
+    /// A list of strips of so many items each. It is one shard, so that tools, which cost much to start, take
+    /// items of several strips together.
+    pub fn of_strips(entries: Vec<Entry>, lengths: &[u32]) -> Root {
+        let mut end = 0;
+        let mut strip = |length: &u32| {
+            let start = end;
+            end += *length as usize;
+            start..end
+        };
+        let strips = lengths.iter().map(&mut strip).collect();
+        let bounds = vec![0, entries.len()];
+        Root { strips: Some(strips), ..Root::of_shards(entries, bounds) }
     }
 
     /// Where the item of some content stands, in a list where each content is there once.

@@ -87,23 +87,24 @@ impl Engine<'_> {
             let key = packet::key(&actions.iter().map(|a| a.0).collect::<Vec<_>>());
             Parcel { key, rows, actions, missing: false, came: false }
         };
-        let all = packet::cut(items.iter().map(|item| item.content)).into_iter().map(parcel);
+        let strips = match &root.strips {
+            Some(strips) => strips.clone(),
+            None => packet::cut(items.iter().map(|item| item.content)),
+        };
+        let all = strips.into_iter().map(parcel);
         all.filter(|parcel| !parcel.actions.is_empty()).collect()
     }
 
-    /// The key of the packet that a shard of one strip gives in a node.
-    pub(crate) fn packet_key(&self, node: usize, shard: usize) -> Option<Digest> {
-        let inputs = self.input_cells(node, shard).ok()?;
+    /// The keys of the packets that a shard gives in a node, with the rows that each is of.
+    pub(crate) fn packet_keys(&self, node: usize, shard: usize) -> Vec<(Range<usize>, Digest)> {
+        let Ok(inputs) = self.input_cells(node, shard) else { return Vec::new() };
         let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
-        for row in 0..inputs.first()?.len() {
+        for row in 0..inputs.first().map_or(0, |cells| cells.len()) {
             if let Err(key) = self.decide(node, shard, row, &across(&inputs, row)) {
                 keys.push((key, vec![row as u32]));
             }
         }
-        match &self.parcels(node, shard, &keys)[..] {
-            [parcel] => Some(parcel.key),
-            _ => None,
-        }
+        self.parcels(node, shard, &keys).into_iter().map(|p| (p.rows, p.key)).collect()
     }
 
     /// Asks the remote cache for what is missing in a unit, and keeps the unit until it answers.
