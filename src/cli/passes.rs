@@ -11,14 +11,14 @@ use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
-use litmake::passes::blame::{self, FRONT_END, Passes};
+use litmake::passes::blame::{self, FRONT_END, Omitted, Passes};
 use litmake::passes::cross::Asked;
 use litmake::passes::gcc::Pass;
 use litmake::passes::judge::{Court, State};
 use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::spirv::{self, Tools};
 use litmake::passes::survey::Survey;
-use litmake::passes::{gcc, machine, without};
+use litmake::passes::{gcc, machine, omit, without};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
@@ -542,7 +542,8 @@ fn of_gcc(
     let threads: Vec<(usize, String)> =
         all.filter(|(n, _)| blamed.is_none_or(|b| b == *n)).collect();
     let Some(trail) = gcc::trail(&dumps, &threads) else {
-        let why = "no dump of trees has an atomic operation that orders others".to_string();
+        let why = "no dump lacks, moves or changes an atomic operation, and none of them orders others";
+        let why = why.to_string();
         return Ok(Culprit { why, ..Culprit::default() });
     };
     let target = match trail.rtl {
@@ -658,10 +659,34 @@ fn said(passes: &Passes) -> Culprit {
         };
         out.notes.push(opinion.said());
     }
+    // A pass that is left out alone says more than a limit, behind which all passes are.
+    let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
+    if let Some(cure) = cured {
+        out.pass = cure.change.pass.clone();
+        out.sure = Sure::Likely;
+        out.why = format!("likely: {}", omit::Opinion::Right.said(&out.pass));
+    }
+    for Omitted { change, opinion } in &passes.omitted {
+        match opinion {
+            // It is said above.
+            Ok(omit::Opinion::Right) => {}
+            Ok(opinion) => {
+                let said = opinion.said(&change.pass);
+                let is_suspect = cured.is_none() && change.pass == out.pass;
+                if *opinion == omit::Opinion::Wrong && is_suspect {
+                    out.sure = Sure::Possible;
+                    out.why = format!("possible: {said}");
+                } else {
+                    out.notes.push(said);
+                }
+            }
+            Err(why) => out.notes.push(format!("leaving passes out says nothing: {why}")),
+        }
+    }
     for change in &machine.changes {
         out.notes.push(change.said());
     }
-    if let Some(change) = machine.suspect() {
+    if let Some(change) = cured.map(|o| &o.change).or(machine.suspect()) {
         out.function = change.function.clone();
         (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
         (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());
