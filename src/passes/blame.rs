@@ -3,7 +3,7 @@
 //!
 //! Equal code is simulated once. It does not know how code becomes tests, nor how passes are run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cross::{self, Opinion};
 use super::ir;
@@ -17,7 +17,7 @@ use litmake_toolchain::dumps::{Dump, list};
 use litmake_toolchain::kind::Kind;
 
 /// What the passes of a compilation did to a test.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Passes {
     /// How many dumps there are of intermediate code, and how many different ones were simulated.
     pub dumps: usize,
@@ -34,10 +34,10 @@ pub struct Passes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowered: Option<Refused>,
     /// Where no intermediate code is wrong: what the passes on machine code did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub machine: Option<Suspects>,
     /// What skipping passes says of that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub opinion: Option<Opinion>,
     /// What leaving out passes says, one after the other, up to one without which the code is right.
     #[serde(skip)]
@@ -54,7 +54,7 @@ pub struct Omitted {
 }
 
 /// Code that is not followed, and why.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refused {
     /// The pass that made it.
     pub pass: String,
@@ -63,7 +63,7 @@ pub struct Refused {
 }
 
 /// A pass, with the code of the threads before and after it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guilty {
     /// As the compiler calls it; [`FRONT_END`] where no pass had run.
     pub pass: String,
@@ -84,7 +84,7 @@ pub struct Guilty {
     #[serde(skip)]
     pub dump_after: String,
     /// Whether the code is open: `undef` is in it, of which one value was looked at.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
 

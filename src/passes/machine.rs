@@ -24,7 +24,7 @@ pub struct Suspects {
 }
 
 /// A pass on machine code that changed accesses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// As LLVM calls it.
     pub pass: String,
@@ -47,7 +47,7 @@ pub struct Change {
 }
 
 /// What a pass did to a list of accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
     /// Some are gone, and none came.
@@ -59,6 +59,7 @@ pub enum How {
     /// An instruction computes something else, as far as its name says: `nand` in place of `add`.
     Changed,
     /// Other ones stand for some: pseudo-instructions are expanded, accesses are joined or doubled.
+    #[default]
     Replaced,
 }
 
@@ -118,7 +119,8 @@ impl Suspects {
     /// All changes, the one that is suspected first, then from the last to the first.
     pub fn by_suspicion(&self) -> Vec<&Change> {
         let first = self.suspect();
-        let others = self.changes.iter().rev().filter(|c| !first.is_some_and(|f| std::ptr::eq(*c, f)));
+        let others =
+            self.changes.iter().rev().filter(|c| !first.is_some_and(|f| std::ptr::eq(*c, f)));
         first.into_iter().chain(others).collect()
     }
 

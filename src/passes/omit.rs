@@ -103,7 +103,8 @@ impl<'a> Rest<'a> {
             let is_whole = court.can_interleave(asked.test, &code, asked.model(self.compiler))?;
             return Ok(if is_whole { Opinion::Right } else { Opinion::Needed });
         }
-        let what = format!("stopping before {} and going on with it, which changes the code", change.pass);
+        let what =
+            format!("stopping before {} and going on with it, which changes the code", change.pass);
         Err(Failure::unsupported(what))
     }
 
@@ -166,9 +167,12 @@ mod tests {
         assert_eq!(short("Machine code sinking (machine-sink)"), Some("machine-sink"));
         assert_eq!(short("Machine code sinking"), None);
         let args = |words: &[&str]| words.iter().map(|w| w.to_string()).collect::<Vec<_>>();
-        for (words, expected) in
-            [(&["-O2", "-Os"][..], "-O2"), (&["-Ofast"], "-O3"), (&["-Og"], "-O1"), (&["-c"], "-O0")]
-        {
+        for (words, expected) in [
+            (&["-O2", "-Os"][..], "-O2"),
+            (&["-Ofast"], "-O3"),
+            (&["-Og"], "-O1"),
+            (&["-c"], "-O0"),
+        ] {
             assert_eq!(level(&args(words)), expected);
         }
     }

@@ -15,6 +15,8 @@ use litmake::passes::blame;
 use litmake::passes::cross::Asked;
 use litmake::passes::gcc::Pass;
 use litmake::passes::judge::Court;
+use litmake::passes::machine::Change;
+use litmake::passes::omit::{self, Rest};
 use litmake::passes::survey::{self, Survey};
 use litmake::passes::without::{self, Opinion};
 use litmake::pipeline::plan::profile_folders;
@@ -241,6 +243,51 @@ fn a_right_compiler_is_not_blamed() {
         .split_whitespace()
         .collect();
     assert_eq!(row, ["all", "passes", "2", "2", "0", "0", "0"], "{out}");
+}
+
+/// What was found of a test is not looked for again, unless the compiler or the way that it is asked is another one.
+#[test]
+fn what_passes_did_is_remembered() {
+    if !litmake_needs::here("clang-15") {
+        return;
+    }
+    let s = Scratch::with(&[("both.litmus", BOTH), ("idle.litmus", IDLE)]);
+    let asked = |profile: &str, more: &[&str]| {
+        let how = ["passes", "--json", "--profile", profile];
+        s.litmake(&[&how[..], more, &["both.litmus", "idle.litmus"]].concat())
+    };
+    let records = || s.json(&["cache", "stats", "--json"]).1["kinds"]["actions"]["records"].clone();
+    let first = asked("clang-15-x86_64-O2", &[]);
+    assert_eq!(first.0, 1, "{}", first.1);
+    let kept = records();
+    assert_eq!(asked("clang-15-x86_64-O2", &[]), first);
+    assert_eq!(records(), kept);
+    for (profile, more) in [
+        ("clang-15-x86_64-O1", &[][..]),
+        ("clang-15-x86_64-O2", &["--helpers"]),
+        ("clang-15-x86_64-O2", &["--storage", "statics"]),
+    ] {
+        let before = records();
+        asked(profile, more);
+        assert_ne!(records(), before, "{profile} {more:?}");
+    }
+}
+
+/// A pass list that runs nothing is no success.
+#[test]
+fn what_runs_no_pass_says_so() {
+    let s = Scratch::with(&[("both.litmus", BOTH)]);
+    let asked = |list: &str, profile: &str| {
+        s.litmake(&["passes", "--opt", list, "--profile", profile, "both.litmus"])
+    };
+    let (status, out) = asked(" ", "clang-14-x86_64-O2");
+    assert!(status == 2 && out.contains("--opt names no pass"), "{out}");
+    let (status, out) = asked("sroa", "gcc-12-x86_64-O2");
+    assert!(status == 2 && out.contains("gcc-12 is not of LLVM"), "{out}");
+    if litmake_needs::here("opt-14") && litmake_needs::here("clang-14") {
+        let (status, out) = asked("sroa", "clang-14-x86_64-O0");
+        assert!(status == 3 && out.contains("none of the passes ran"), "{out}");
+    }
 }
 
 #[test]
@@ -570,6 +617,32 @@ fn skipping_passes_is_a_second_opinion_on_machine_code() {
     }
 }
 
+/// The pass that did it, one that has no part in it, and one without which there is no code.
+#[test]
+fn code_generation_goes_on_without_one_pass() {
+    if !litmake_needs::here("clang-14") || !litmake_needs::here("llc-14") {
+        return;
+    }
+    let profile = profile("clang-14-aarch64-armv8.1-a-O2");
+    let Some(program) = program(&profile) else { return };
+    let runtime = Runtime::of(&profile, &program);
+    let compiler = compiler(&profile, &program, &runtime);
+    let rest = Rest::of(&compiler).unwrap_or_else(|e| panic!("{}", e.text()));
+    let mut court = court();
+    let test = litmus::read(&Source::new("test", DROPPED)).unwrap_or_else(|e| panic!("{e}"));
+    let source = court.source(&test).unwrap_or_else(|e| panic!("{e}"));
+    let asked = Asked { test: &test, source: &source, shown: &[] };
+    let mut without = |pass: &str| {
+        let change = Change { pass: pass.into(), ..Change::default() };
+        rest.opinion(&asked, &mut court, &change).map_err(|e| e.text())
+    };
+    assert_eq!(without("AArch64 Dead register definitions (aarch64-dead-defs)"), Ok(omit::Opinion::Right));
+    assert_eq!(without("Machine code sinking (machine-sink)"), Ok(omit::Opinion::Wrong));
+    assert_eq!(without("Greedy Register Allocator (greedy)"), Ok(omit::Opinion::Needed));
+    let nameless = without("Machine code sinking");
+    assert!(nameless.as_ref().is_err_and(|why| why.contains("no short name")), "{nameless:?}");
+}
+
 /// An addition of 8 bits whose result is used: gcc 16 for MIPS has a machine description that reads a register which
 /// nothing sets, so that a pass makes it a not-and.
 const NARROW: &str = "C narrow
@@ -582,7 +655,7 @@ exists (0:r0=0 /\\ 1:r0=-1)
 /// No order is lost, and nothing is there that orders: the name of an instruction says that it computes something else.
 #[test]
 fn a_pass_of_gcc_that_changes_what_is_computed_is_named() {
-    if !litmake_needs::here("mips64el-linux-gnuabi64-gcc-16") {
+    if program(&profile("gcc-16-mips64el-O2")).is_none() {
         return;
     }
     let finding = finding("gcc-16-mips64el-O2", NARROW, &[]);

@@ -37,7 +37,8 @@ const VALUES: &[&str] = &[
 ];
 
 /// Words behind an instruction's name that say when its result is poison, or how likely it is.
-const FLAGS: &[&str] = &["nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
+const FLAGS: &[&str] = &[
+    "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
     // Under these, numbers in floating point may have other values than the one that is computed.
     "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
 ];
@@ -1085,7 +1086,10 @@ impl Lower<'_> {
 fn pieces(size: u64, word: u8) -> Vec<(u64, u8)> {
     let (mut at, mut out) = (0, Vec::new());
     while at < size {
-        let n = [8, 4, 2, 1].into_iter().find(|n| *n <= word && u64::from(*n) <= size - at).unwrap_or(1);
+        let n = [8, 4, 2, 1]
+            .into_iter()
+            .find(|n| *n <= word && u64::from(*n) <= size - at)
+            .unwrap_or(1);
         out.push((at, n));
         at += u64::from(n);
     }

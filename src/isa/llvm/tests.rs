@@ -46,7 +46,10 @@ fn arithmetic_is_within_the_width() {
         ("%r = fsub float 0x3FB99999A0000000, 0.000000e+00", 0x3dcc_cccd),
         ("%r = fneg float 1.000000e+00", 0xbf80_0000),
         ("%r = call double @llvm.fabs.f64(double -2.000000e+00)", 0x4000_0000_0000_0000),
-        ("%r = call float @llvm.fmuladd.f32(float 2.000000e+00, float 3.000000e+00, float 1.000000e+00)", 0x40e0_0000),
+        (
+            "%r = call float @llvm.fmuladd.f32(float 2.000000e+00, float 3.000000e+00, float 1.000000e+00)",
+            0x40e0_0000,
+        ),
         ("%r = sitofp i32 -1 to float", 0xbf80_0000),
         ("%r = uitofp i8 -1 to double", 0x406f_e000_0000_0000),
         ("%r = fptosi double -2.500000e+00 to i8", 0xfe),
@@ -181,7 +184,7 @@ fn the_librarys_operations_are_accesses() {
 #[test]
 fn what_is_not_understood_is_named() {
     for (text, part) in [
-        ("%r = fadd float 1.0, 2.0", "`fadd`"),
+        ("%r = frem float 1.0, 2.0", "`frem`"),
         ("%r = load <2 x i32>, ptr @x", "vectors"),
         ("%r = load i24, ptr @x", "24 bits"),
         ("call void @foo()", "`foo`"),

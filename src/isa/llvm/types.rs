@@ -18,7 +18,10 @@ pub enum Type {
     /// A number in floating point: 32 or 64 bits.
     Float(u8),
     Array(u64, Box<Type>),
-    Struct { fields: Vec<Type>, packed: bool },
+    Struct {
+        fields: Vec<Type>,
+        packed: bool,
+    },
 }
 
 /// A part of a value that is no aggregate: its bits, and its place in memory.
