@@ -636,7 +636,10 @@ fn code_generation_goes_on_without_one_pass() {
         let change = Change { pass: pass.into(), ..Change::default() };
         rest.opinion(&asked, &mut court, &change).map_err(|e| e.text())
     };
-    assert_eq!(without("AArch64 Dead register definitions (aarch64-dead-defs)"), Ok(omit::Opinion::Right));
+    assert_eq!(
+        without("AArch64 Dead register definitions (aarch64-dead-defs)"),
+        Ok(omit::Opinion::Right)
+    );
     assert_eq!(without("Machine code sinking (machine-sink)"), Ok(omit::Opinion::Wrong));
     assert_eq!(without("Greedy Register Allocator (greedy)"), Ok(omit::Opinion::Needed));
     let nameless = without("Machine code sinking");
