@@ -45,10 +45,10 @@ impl Copy {
         Copy { dir, uses }
     }
 
-    /// What each file of the stages is told.
+    /// What each file of the stages is told, and the crate `passes`.
     fn keys(&self) -> BTreeMap<String, String> {
         let out = Command::new(env!("CARGO"))
-            .args(["check", "--offline", "--quiet", "--package", "litmake-stage"])
+            .args(["check", "--offline", "--quiet", "--package", "litmake-passes"])
             .args(["--message-format", "json"])
             .current_dir(self.dir.path())
             .env("CARGO_TARGET_DIR", self.dir.path().join("target"))
@@ -56,21 +56,26 @@ impl Copy {
             .output()
             .unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let mut keys = BTreeMap::new();
         for line in String::from_utf8(out.stdout).unwrap().lines() {
             let message: serde_json::Value = serde_json::from_str(line).unwrap();
             let id = message["package_id"].as_str().unwrap_or_default();
-            if message["reason"] == "build-script-executed" && id.contains("/stage#") {
+            let keyed = ["/stage#", "/passes#"].iter().any(|end| id.contains(end));
+            if message["reason"] == "build-script-executed" && keyed {
                 let told = message["env"].as_array().unwrap().iter();
-                return told
-                    .map(|pair| {
-                        let text = |i: usize| pair[i].as_str().unwrap();
-                        let name = text(0).strip_prefix("LITMAKE_STAGE_").unwrap();
-                        (name.to_lowercase(), text(1).to_string())
-                    })
-                    .collect();
+                keys.extend(told.map(|pair| {
+                    let text = |i: usize| pair[i].as_str().unwrap();
+                    let name = match text(0) {
+                        "LITMAKE_CRATE" => "passes",
+                        name => name.strip_prefix("LITMAKE_STAGE_").unwrap(),
+                    };
+                    (name.to_lowercase(), text(1).to_string())
+                }));
             }
         }
-        panic!("cargo does not tell what the stages' build script said");
+        let both = keys.contains_key("passes") && keys.contains_key("simulate");
+        assert!(both, "cargo does not tell what the build scripts said: {keys:?}");
+        keys
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -142,7 +147,7 @@ fn emptied(manifest: &str) -> (BTreeSet<String>, String) {
 
 /// The stages that compute something, and crates that have a part in it whatever else has. It is said
 /// here once more, by hand and by what each does, so that what is computed has something to agree with.
-const PARTS: [(&str, &[&str]); 12] = [
+const PARTS: [(&str, &[&str]); 13] = [
     ("simulate", &["sim", "cat", "isa", "lang", "litmus", "ops", "base"]),
     ("compiled", &["toolchain", "profile", "isa", "lang", "litmus", "ops", "base"]),
     ("verdict", &["litmus", "base"]),
@@ -154,6 +159,7 @@ const PARTS: [(&str, &[&str]); 12] = [
     ("split", &["mix", "litmus", "isa"]),
     ("link", &["mix", "toolchain"]),
     ("layout", &["toolchain", "profile"]),
+    ("passes", &["passes", "stage", "toolchain", "sim"]),
     ("run", &["cpu", "gpu", "devices", "sim", "toolchain", "stats"]),
 ];
 
@@ -193,6 +199,8 @@ fn a_line_in_a_stage_counts_there_and_one_in_a_test_nowhere() {
     let copy = Copy::new();
     let changed = copy.changed_by("stage/simulate.rs");
     assert!(changed.contains("simulate") && !changed.contains("compiled"), "{changed:?}");
+    // Those who use all of it are told of all of it.
+    assert!(changed.contains("passes"), "{changed:?}");
     let changed = copy.changed_by("stage/items.rs");
     // Verdicts are made from outcomes, and layouts from types; every other stage reads tests.
     let reads_tests = |stage: &str| !matches!(stage, "verdict" | "layout");

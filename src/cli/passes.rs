@@ -11,24 +11,27 @@ use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
-use litmake::passes::blame::{self, FRONT_END, Passes};
+use litmake::passes::blame::{self, FRONT_END, Omitted, Passes};
 use litmake::passes::cross::Asked;
 use litmake::passes::gcc::Pass;
 use litmake::passes::judge::{Court, State};
+use litmake::passes::known::Known;
 use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::spirv::{self, Tools};
 use litmake::passes::survey::Survey;
-use litmake::passes::{gcc, machine, without};
+use litmake::passes::{gcc, machine, omit, without};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::report::passes::{Culprit, Sure, side_by_side};
 use litmake::report::{Class, Finding, Report, Status, root, state_text};
+use litmake::stage::compilers::Compilers;
 use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile::{Compiler, request};
 use litmake::toolchain::process::{self, Ended, Request};
 use litmake::toolchain::runtime::Runtime;
 
+use super::common::CacheArgs;
 use super::compile::StorageArg;
 use super::{common, findings};
 
@@ -72,6 +75,9 @@ pub struct Args {
     /// Print what each pass did to each test as JSON, one line a test
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    cache: CacheArgs,
 
     /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
     /// to the list)
@@ -133,6 +139,16 @@ fn run(args: &Args) -> Run<u8> {
     .map_err(input)?;
     let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
+    // What single passes do is made anew: the pass is what changes from one time to the next.
+    let store = match args.opt {
+        Some(_) => None,
+        None => Some(args.cache.open().map_err(input)?),
+    };
+    let found = store.as_ref().map(|store| Compilers::default().tool(&profile, store));
+    let known = match (&store, &found) {
+        (Some(store), Some(found)) => Some(Known::new(store, found, &compiler, &court)),
+        _ => None,
+    };
     let mut survey = Survey::new(&compiler);
     let mut ready = std::collections::VecDeque::new();
     for (at, path) in paths.iter().enumerate() {
@@ -141,13 +157,27 @@ fn run(args: &Args) -> Run<u8> {
         }
         if ready.is_empty() {
             let ahead = if args.opt.is_none() { AHEAD } else { 1 };
-            ready.extend(paths[at..].iter().take(ahead).map(|path| read(path)));
-            if args.opt.is_none() {
-                let tests: Vec<_> = ready.iter().flatten().collect();
-                survey.prepare(&tests);
+            let mut tests: Vec<_> =
+                paths[at..].iter().take(ahead).map(|path| (read(path), None)).collect();
+            if let Some(known) = &known {
+                let mut all: Vec<_> = tests
+                    .iter_mut()
+                    .filter_map(|(test, passes)| Some((test.as_ref().ok()?, passes)))
+                    .collect();
+                let found = known.get(&all.iter().map(|(test, _)| *test).collect::<Vec<_>>());
+                all.iter_mut().zip(found).for_each(|((_, passes), found)| **passes = found);
+                let missing: Vec<_> = all
+                    .iter()
+                    .filter(|(_, passes)| passes.is_none())
+                    .map(|(test, _)| *test)
+                    .collect();
+                survey.prepare(&missing);
             }
+            ready.extend(tests);
         }
-        let test = match ready.pop_front().unwrap_or_else(|| read(path)) {
+        let (test, before): (_, Option<Passes>) =
+            ready.pop_front().unwrap_or_else(|| (read(path), None));
+        let test = match test {
             Ok(test) => test,
             Err(e) => {
                 eprintln!("{e}");
@@ -172,7 +202,20 @@ fn run(args: &Args) -> Run<u8> {
                     say(&steps)
                 })
             }
-            _ => survey.of(&test, &mut court).map(|mut passes| {
+            _ => match before {
+                Some(passes) => Ok(passes),
+                None => {
+                    let given_up = court.gave_up();
+                    survey.of(&test, &mut court).inspect(|passes| {
+                        // Another machine may have the time.
+                        if let Some(known) = known.as_ref().filter(|_| court.gave_up() == given_up)
+                        {
+                            known.put(&test, passes);
+                        }
+                    })
+                }
+            }
+            .map(|mut passes| {
                 // Machine code is asked where something is wrong with it.
                 passes.machine = None;
                 table.add(&steps(&passes));
@@ -193,6 +236,11 @@ fn run(args: &Args) -> Run<u8> {
                 failed = true;
             }
         }
+    }
+    if args.opt.is_some() && table.passes.is_empty() && !unread && !failed {
+        let diag = Diag::new("none of the passes ran on any test");
+        let why = "under -O0 clang marks functions so that passes leave them alone: --profile names one of another level";
+        return Err((3, diag.help(why)));
     }
     if !args.json && !table.passes.is_empty() {
         print!("{}", table.text());
@@ -220,10 +268,21 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
     };
     let named = |name: &str| process::find(name).ok_or_else(|| missing(format!("`{name}`")));
     let profile = |name: &str| common::find_profile(&Disk, name).map_err(input);
+    if args.opt.as_ref().is_some_and(|list| list.trim_matches([',', ' ']).is_empty()) {
+        return Err((2, Diag::new("--opt names no pass")));
+    }
     if let Some(name) = &args.profile {
         let profile = profile(name)?;
         if args.opt.is_none() {
             return Ok((profile, None));
+        }
+        if profile.arch != Arch::Spirv && profile.maker() != "clang" {
+            let what =
+                format!("--opt is for passes of LLVM, and {} is not of LLVM", profile.compiler);
+            return Err((
+                2,
+                Diag::new(what).help("name a profile of clang, or one whose code is SPIR-V"),
+            ));
         }
         let tool = match (&args.tool, profile.version()) {
             (None, _) if profile.arch == Arch::Spirv => {
@@ -542,7 +601,9 @@ fn of_gcc(
     let threads: Vec<(usize, String)> =
         all.filter(|(n, _)| blamed.is_none_or(|b| b == *n)).collect();
     let Some(trail) = gcc::trail(&dumps, &threads) else {
-        let why = "no dump of trees has an atomic operation that orders others".to_string();
+        let why =
+            "no dump lacks, moves or changes an atomic operation, and none of them orders others";
+        let why = why.to_string();
         return Ok(Culprit { why, ..Culprit::default() });
     };
     let target = match trail.rtl {
@@ -658,10 +719,34 @@ fn said(passes: &Passes) -> Culprit {
         };
         out.notes.push(opinion.said());
     }
+    // A pass that is left out alone says more than a limit, behind which all passes are.
+    let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
+    if let Some(cure) = cured {
+        out.pass = cure.change.pass.clone();
+        out.sure = Sure::Likely;
+        out.why = format!("likely: {}", omit::Opinion::Right.said(&out.pass));
+    }
+    for Omitted { change, opinion } in &passes.omitted {
+        match opinion {
+            // It is said above.
+            Ok(omit::Opinion::Right) => {}
+            Ok(opinion) => {
+                let said = opinion.said(&change.pass);
+                let is_suspect = cured.is_none() && change.pass == out.pass;
+                if *opinion == omit::Opinion::Wrong && is_suspect {
+                    out.sure = Sure::Possible;
+                    out.why = format!("possible: {said}");
+                } else {
+                    out.notes.push(said);
+                }
+            }
+            Err(why) => out.notes.push(format!("leaving passes out says nothing: {why}")),
+        }
+    }
     for change in &machine.changes {
         out.notes.push(change.said());
     }
-    if let Some(change) = machine.suspect() {
+    if let Some(change) = cured.map(|o| &o.change).or(machine.suspect()) {
         out.function = change.function.clone();
         (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
         (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());

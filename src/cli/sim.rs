@@ -72,7 +72,7 @@ pub struct Args {
     conf: Option<String>,
 
     /// Set a variant that the model asks about (such as `mixed`), or that says which accesses
-    /// are single: `lse2`, `lpae` or `avx`
+    /// are single (`lse2`, `lpae`, `avx`) or that LLVM's pointers have 32 bits (`ptr32`)
     #[arg(long, value_name = "NAME")]
     variant: Vec<String>,
 
@@ -211,7 +211,7 @@ impl Models<'_> {
                 let name = name.unwrap_or(arch.default_model());
                 return Err(Diag::new(format!("the model {name} has no variant `{variant}`"))
                     .help(
-                        "lse2, lpae and avx say which accesses are single; models ask for others",
+                        "lse2, lpae and avx say which accesses are single, ptr32 that pointers have 32 bits; models ask for others",
                     ));
             }
         }

@@ -37,7 +37,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
-        Arch::Llvm => Some(&llvm::Llvm),
+        Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),
         Arch::Spirv => Some(&spirv::Spirv),
     }
@@ -49,6 +49,7 @@ pub fn with(arch: Arch, features: Features) -> Option<&'static dyn Isa> {
         Arch::AArch64 if features.lse2 => Some(&aarch64::AArch64 { lse2: true }),
         Arch::Arm if features.lpae => Some(&arm::Arm { lpae: true }),
         Arch::X86_64 if features.avx => Some(&x86::X86 { arch: Arch::X86_64, avx: true }),
+        Arch::Llvm if features.ptr32 => Some(&llvm::Llvm { pointer: 32 }),
         Arch::X86 if features.avx => Some(&x86::X86 { arch: Arch::X86, avx: true }),
         _ => of(arch),
     }

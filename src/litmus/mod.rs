@@ -120,7 +120,7 @@ impl Arch {
 }
 
 /// What the machines of a test have beyond the base of their instruction set, as far as it
-/// changes which accesses are single.
+/// changes which accesses are single or how wide pointers are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features {
     /// AArch64: aligned accesses of 16 bytes, pairs among them, are single (Armv8.4).
@@ -129,19 +129,22 @@ pub struct Features {
     pub lpae: bool,
     /// x86: aligned accesses of 16 bytes by SSE are single.
     pub avx: bool,
+    /// Intermediate code of LLVM: a pointer in memory has 32 bits, not 64.
+    pub ptr32: bool,
 }
 
 impl Features {
     /// The info line that names them. Other tools pass over it.
     pub const KEY: &str = "Features";
 
-    pub const NAMES: [&str; 3] = ["lse2", "lpae", "avx"];
+    pub const NAMES: [&str; 4] = ["lse2", "lpae", "avx", "ptr32"];
 
     fn of(&mut self, name: &str) -> Option<&mut bool> {
         match name {
             "lse2" => Some(&mut self.lse2),
             "lpae" => Some(&mut self.lpae),
             "avx" => Some(&mut self.avx),
+            "ptr32" => Some(&mut self.ptr32),
             _ => None,
         }
     }
@@ -156,7 +159,12 @@ impl Features {
     }
 
     pub fn or(self, o: Features) -> Features {
-        Features { lse2: self.lse2 || o.lse2, lpae: self.lpae || o.lpae, avx: self.avx || o.avx }
+        Features {
+            lse2: self.lse2 || o.lse2,
+            lpae: self.lpae || o.lpae,
+            avx: self.avx || o.avx,
+            ptr32: self.ptr32 || o.ptr32,
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! Equal code is simulated once. It does not know how code becomes tests, nor how passes are run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cross::{self, Opinion};
 use super::ir;
 use super::judge::{Court, Source, State, is_wrong};
-use super::machine::{self, Suspects};
+use super::machine::{self, Change, Suspects};
+use super::omit::{self, Rest};
 use litmake_base::failure::Failure;
 use litmake_litmus::{Body, Test};
 use litmake_toolchain::compile::{Compiler, Frame};
@@ -16,7 +17,7 @@ use litmake_toolchain::dumps::{Dump, list};
 use litmake_toolchain::kind::Kind;
 
 /// What the passes of a compilation did to a test.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Passes {
     /// How many dumps there are of intermediate code, and how many different ones were simulated.
     pub dumps: usize,
@@ -33,15 +34,27 @@ pub struct Passes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowered: Option<Refused>,
     /// Where no intermediate code is wrong: what the passes on machine code did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub machine: Option<Suspects>,
     /// What skipping passes says of that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub opinion: Option<Opinion>,
+    /// What leaving out passes says, one after the other, up to one without which the code is right.
+    #[serde(skip)]
+    pub omitted: Vec<Omitted>,
+}
+
+/// A pass on machine code that was left out.
+#[derive(Clone, Debug)]
+pub struct Omitted {
+    /// What it did to accesses.
+    pub change: Change,
+    /// What is known without it, or why that cannot be asked.
+    pub opinion: Result<omit::Opinion, String>,
 }
 
 /// Code that is not followed, and why.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refused {
     /// The pass that made it.
     pub pass: String,
@@ -50,7 +63,7 @@ pub struct Refused {
 }
 
 /// A pass, with the code of the threads before and after it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guilty {
     /// As the compiler calls it; [`FRONT_END`] where no pass had run.
     pub pass: String,
@@ -71,7 +84,7 @@ pub struct Guilty {
     #[serde(skip)]
     pub dump_after: String,
     /// Whether the code is open: `undef` is in it, of which one value was looked at.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
 
@@ -109,9 +122,10 @@ pub fn blame(
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
         // Where it is not known that the machine code is wrong, there is nothing to ask.
-        if !shown.is_empty() && out.machine.is_some() {
+        if let Some(machine) = out.machine.as_ref().filter(|_| !shown.is_empty()) {
             // What cannot be asked leaves the suspicion as it is.
             let asked = cross::Asked { test, source: &source, shown };
+            out.omitted = omitted(compiler, &asked, court, machine);
             out.opinion = cross::opinion(compiler, &asked, court).ok();
         }
         // Then passes that may be skipped are not needed for it, and those that ran all the same are looked at alone.
@@ -124,6 +138,29 @@ pub fn blame(
         }
     }
     Ok(out)
+}
+
+/// Leaves out one pass after the other of those that changed accesses, until the code is right.
+fn omitted(
+    compiler: &Compiler,
+    asked: &cross::Asked,
+    court: &mut Court,
+    machine: &Suspects,
+) -> Vec<Omitted> {
+    let rest = Rest::of(compiler);
+    let mut out = Vec::new();
+    for change in machine.by_suspicion().into_iter().take(omit::MOST) {
+        let opinion = match &rest {
+            Ok(rest) => rest.opinion(asked, court, change).map_err(|e| e.text()),
+            Err(e) => Err(e.text()),
+        };
+        let is_enough = opinion == Ok(omit::Opinion::Right) || rest.is_err();
+        out.push(Omitted { change: change.clone(), opinion });
+        if is_enough {
+            break;
+        }
+    }
+    out
 }
 
 /// All intermediate code of a compilation, what the front end made first.

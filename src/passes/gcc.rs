@@ -2,12 +2,13 @@
 //! those that the source asks.
 //!
 //! As trees, an operation is a call with its orders in it (`__atomic_store_4 (x, 1, 3)`), so that each dump says
-//! what is asked. As RTL it is a pattern, with its orders as operands or with barriers beside it. What is said
-//! here is a suspicion, and never more than likely. It does not know models.
+//! what is asked. As RTL it is a pattern, with its orders as operands or with barriers beside it, and with a name that says
+//! what is computed (`sync_old_add_12`). What is said here is a suspicion, and never more than likely. It does not know models.
 
 use litmake_toolchain::dumps::Written;
 
 use super::machine::{How, Sure};
+use super::operation::{BY, computed, plain};
 
 /// Who is suspected.
 #[derive(Clone, Debug)]
@@ -120,9 +121,11 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
     let asked = &steps.first().filter(|s| !s.dump.rtl)?.operations;
     // An order that can be lost: not relaxed, and not of a plain access.
     let ordered: Vec<&String> = asked.iter().filter(|o| is_ordered(o)).collect();
-    if ordered.is_empty() {
-        return None;
-    }
+    // What each can lose else is that it is there, its place, and what it computes.
+    let meant = match ordered.is_empty() {
+        true => asked.iter().filter(|o| *o != plain(o)).collect(),
+        false => ordered.clone(),
+    };
     let function = format!("P{thread}");
     let make = |from: &Step, to: &Step, sure, why| Trail {
         pass: to.dump.pass.clone(),
@@ -130,8 +133,8 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
         sure,
         why,
         function: function.clone(),
-        operation: match ordered[..] {
-            [one] => one.clone(),
+        operation: match meant[..] {
+            [one] => plain(one).to_string(),
             _ => String::new(),
         },
         before: from.operations.clone(),
@@ -147,22 +150,29 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
         if from.dump.rtl == to.dump.rtl && differs {
             let how = How::of(&from.operations, &to.operations);
             if how != How::Replaced || !to.dump.rtl {
-                losses.push((from, to));
+                losses.push((from, to, how));
             }
         }
     }
-    if let Some((from, to)) = losses.first() {
-        let (sure, why) = match losses.len() {
-            1 => (
+    if let Some((from, to, how)) = losses.first() {
+        let (sure, why) = match (losses.len(), how) {
+            (1, How::Changed) => (
+                Sure::Likely,
+                "likely: its dump is the first and only one in which an operation computes something else",
+            ),
+            (1, _) => (
                 Sure::Likely,
                 "likely: its dump is the first and only one that lacks or moves operations",
             ),
             _ => (
                 Sure::Possible,
-                "possible: its dump is the first of several that lack or move operations",
+                "possible: its dump is the first of several that lack, move or change operations",
             ),
         };
         return Some(make(from, to, sure, why));
+    }
+    if ordered.is_empty() {
+        return None;
     }
     // No pass loses anything as far as dumps show: RTL was made wrong, or instructions of it.
     let last_tree = steps.iter().rev().find(|s| !s.dump.rtl)?;
@@ -224,7 +234,7 @@ fn order(word: &str) -> Option<&'static str> {
     ORDERS.get(number & 0xff).copied()
 }
 
-/// The atomic operations that a function in trees calls, in order: `store release 32`.
+/// The atomic operations that a function in trees calls, in order: `store release 32`, `read-modify-write relaxed 8 by add`.
 fn calls(text: &str) -> Vec<String> {
     text.lines().filter_map(call).collect()
 }
@@ -258,7 +268,11 @@ fn call(line: &str) -> Option<String> {
         "compare_exchange" => {
             format!("compare-exchange {} {last} {bits}", order(from_end(2)?)?)
         }
-        _ => format!("read-modify-write {last} {bits}"),
+        // Whether the old value or the new one is returned is told by other code.
+        _ => match computed(kind) {
+            Some(what) => format!("read-modify-write {last} {bits}{BY}{what}"),
+            None => format!("read-modify-write {last} {bits}"),
+        },
     })
 }
 
@@ -269,6 +283,9 @@ fn is_ordered(operation: &str) -> bool {
 /// Parts of the names of patterns that are atomic or that order others.
 const ATOMIC: &[&str] = &[
     "ATOMIC",
+    "SYNC_OLD_OP",
+    "SYNC_NEW_OP",
+    "_LOCK",
     "COMPARE_AND_SWAP",
     "EXCHANGE",
     "XCHG",
@@ -329,7 +346,8 @@ fn head(line: &str) -> Option<(u32, u32, u32)> {
     Some((number()?, number()?, number()?))
 }
 
-/// What an instruction does to what threads share: the names of its patterns, with orders that are operands.
+/// What an instruction does to what threads share: the names of its patterns, with orders that are operands, and the name of
+/// the whole where that says what is computed.
 fn pattern(text: &str) -> Option<String> {
     let names: Vec<&str> = text
         .split([' ', ')', ']', '('])
@@ -348,9 +366,11 @@ fn pattern(text: &str) -> Option<String> {
             let at = text.find(name)?;
             // Operands come before the name: those behind the last register are orders.
             let operands = text[..at].rsplit("(reg").next().unwrap_or("");
+            // A number inside of a sum is none.
             let numbers: Vec<&str> = operands
                 .split("(const_int ")
                 .skip(1)
+                .filter(|n| n.split_once(')').is_none_or(|(_, rest)| !rest.starts_with(')')))
                 .filter_map(|n| n.split([' ', ')']).next())
                 .collect();
             let compares = ["COMPARE_AND_SWAP", "CMPSW", "CAS"].iter().any(|c| name.contains(c));
@@ -358,7 +378,14 @@ fn pattern(text: &str) -> Option<String> {
             let orders: Vec<&str> =
                 numbers.iter().rev().take(most).rev().filter_map(|n| order(n)).collect();
             let words = std::iter::once(*name).chain(orders);
-            Some(words.collect::<Vec<_>>().join(" "))
+            let mut out = words.collect::<Vec<_>>().join(" ");
+            // Instructions have no names before they are recognised.
+            let whole = text[at..].split_once('{').and_then(|(_, rest)| rest.split('}').next());
+            if let Some(whole) = whole.filter(|name| computed(name).is_some()) {
+                out.push_str(BY);
+                out.push_str(whole);
+            }
+            Some(out)
         }
     }
 }
@@ -388,7 +415,8 @@ mod tests {
                 "  _9 = .ATOMIC_COMPARE_EXCHANGE (y_3, 5, 2, 4, 3, 2);",
                 Some("compare-exchange release acquire 32"),
             ),
-            ("  __atomic_fetch_add_2 (x_1, 0, 4);", Some("read-modify-write acq_rel 16")),
+            ("  __atomic_fetch_add_2 (x_1, 0, 4);", Some("read-modify-write acq_rel 16 by add")),
+            ("  _2 = __atomic_or_fetch_1 (x_1, 3, 0);", Some("read-modify-write relaxed 8 by or")),
             ("  __atomic_thread_fence (5);", Some("fence seq_cst")),
             ("  atomic_int __atomic_store_tmp;", None),
         ] {
@@ -417,6 +445,53 @@ mod tests {
     const BARRIER: &str = "(insn 12 0 14 2 (set (mem/v:BLK (scratch:DI) [0  A8])\n        (unspec:BLK [\n                \
          (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 12 0 4 (set (reg:SI 126)\n        \
          (unspec_volatile:SI [\n                (mem/v:SI (reg:DI 121) [-1  S4 A32])\n            ] UNSPECV_LL)) -1\n     (nil))";
+
+    /// A sum in memory as MIPS has it, before an instruction is recognised and after, and what gcc 16 made of it.
+    const SUM: &str = "(insn 17 0 0 2 (parallel [\n            (set (reg:SI 209)\n                (mem/v:SI (reg:DI 201) [-1  \
+         S4 A32]))\n            (set (mem/v:SI (reg:DI 201) [-1  S4 A32])\n                (unspec_volatile:SI [\n                        \
+         (reg:SI 205)\n                        (reg:SI 206)\n                        (plus:SI (reg:SI 209)\n                            \
+         (reg:SI 208))\n                    ] UNSPEC_SYNC_OLD_OP_12))\n            (clobber (scratch:SI))\n        ]) \"t.c\":13:12 -1\n     \
+         (nil))";
+
+    fn recognised(text: &str, name: &str) -> String {
+        text.replace("\"t.c\":13:12 -1", &format!("\"t.c\":13:12 810 {{{name}}}"))
+    }
+
+    #[test]
+    fn a_pass_after_which_something_else_is_computed_is_found() {
+        let tree = "{\n  <bb 2> :\n  _1 = __atomic_fetch_add_1 (x_4(D), 1, 0);\n}";
+        let add = recognised(SUM, "sync_old_add_12");
+        let other = SUM.replace("(plus:SI (reg:SI 209)\n", "").replace("208))", "208)");
+        let nand = recognised(&other, "sync_old_nand_12");
+        let start = [dump(1, "optimized", false, tree), dump(2, "expand", true, SUM)];
+        let then = |list: &[(&str, &str)]| {
+            let more = list.iter().enumerate();
+            let more = more.map(|(i, (pass, code))| dump(3 + i as u32, pass, true, code));
+            start.iter().cloned().chain(more).collect::<Vec<_>>()
+        };
+        let operation = "read-modify-write relaxed 8".to_string();
+        let wrong = then(&[("vregs", &add), ("combine", &nand), ("final", &nand)]);
+        assert_eq!(found(&wrong), ("combine".into(), Sure::Likely, operation.clone()));
+        let trail = trail(&wrong, &[(1, "f".to_string())]).expect("a pass");
+        assert_eq!(trail.before, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_add_12"]);
+        assert_eq!(trail.after, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_nand_12"]);
+        // On trees, too; which value is returned is told by other code.
+        let new = tree.replace("fetch_add", "add_fetch");
+        let sub = tree.replace("fetch_add", "fetch_sub");
+        let trees = |last: &str| [dump(1, "a", false, tree), dump(2, "b", false, last)];
+        assert_eq!(found(&trees(&sub)), ("b".into(), Sure::Likely, operation));
+        assert!(super::trail(&trees(&new), &[(1, "f".to_string())]).is_none());
+        // Where all compute the same and nothing orders others, nobody is suspected.
+        let right = then(&[("vregs", &add), ("combine", &add), ("final", &add)]);
+        assert!(super::trail(&right, &[(1, "f".to_string())]).is_none());
+    }
+
+    #[test]
+    fn a_number_in_a_sum_is_no_order() {
+        let constant = SUM.replace("(reg:SI 208)", "(const_int 3 [0x3])");
+        let text = section(&dump(1, "p", true, &constant).text, "f").expect("a function");
+        assert_eq!(patterns(&text).expect("instructions"), ["UNSPEC_SYNC_OLD_OP_12"]);
+    }
 
     fn found(dumps: &[Written]) -> (String, Sure, String) {
         let trail = trail(dumps, &[(1, "f".to_string())]).expect("there are dumps");

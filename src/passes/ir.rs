@@ -3,7 +3,7 @@
 use super::module::Module;
 use super::thread::{Given, thread};
 use litmake_lang::compiled::{Kept, compose};
-use litmake_litmus::{Arch, Body, InitItem, Test, Type};
+use litmake_litmus::{Arch, Body, Features, Test};
 use litmake_toolchain::compile::Frame;
 
 /// The info line of a test some of whose values are left open (`undef`, `poison`): they are 0 there,
@@ -17,21 +17,8 @@ pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> 
     test_of(source, frame, &modules)
 }
 
-/// Whether a location holds pointers.
-fn is_pointer(item: &InitItem) -> bool {
-    let mut ty = item.ty.as_ref().map(Type::bare);
-    while let Some(Type::Array(of, _)) = ty {
-        ty = Some(of.bare());
-    }
-    matches!(ty, Some(Type::Pointer(_)))
-}
-
 /// The same, where the function of each thread is in a module of its own.
 pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test, String> {
-    // A pointer in memory has the bytes of a number there, which code moves as numbers.
-    if modules.iter().any(|module| module.is_narrow) && frame.init.iter().any(is_pointer) {
-        return Err("unsupported: pointers of 32 bits in memory".into());
-    }
     let mut init = frame.init.clone();
     let mut threads = Vec::new();
     let mut open = false;
@@ -49,6 +36,9 @@ pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test
     }
     let composed = compose(source, Arch::Llvm, Kept::In(&frame.locals), init, threads);
     let mut out = composed.map_err(|e| e.text())?;
+    if modules.iter().any(|module| module.is_narrow) {
+        out.add_features(Features { ptr32: true, ..Features::default() });
+    }
     if open {
         out.info.push((OPEN.to_string(), "undef and poison are 0".to_string()));
     }

@@ -2,11 +2,12 @@
 //! where the tests came from.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use litmake_base::diag::Result;
-use litmake_base::failure::Failure;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, FailureKind};
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::{Arch, Test, write};
 use litmake_sim::{Model, Options, Outcomes, Simulator};
@@ -33,6 +34,12 @@ pub struct Court {
     machines: HashMap<(String, Arch), Model>,
     /// What was found of code, by its text.
     known: HashMap<String, std::result::Result<Code, String>>,
+    /// Which of that was given up for want of time or memory.
+    broken: HashSet<String>,
+    /// How often somebody was told so.
+    gave_up: usize,
+    /// What tells the models of sources and of code from others.
+    models: Digest,
 }
 
 /// What intermediate code may do.
@@ -55,11 +62,34 @@ impl Court {
 
     /// The same for code of another dialect than LLVM's, under a model.
     pub fn of_code(models: &[String], code: &str, arch: Arch) -> Result<Court> {
-        let load = |name: &str, arch: Arch| Model::load(&cat::load(name, &LoadOptions::new(arch))?);
+        let mut key = Keyer::new("models of a court/1");
+        let mut load = |name: &str, arch: Arch| {
+            let read = cat::load(name, &LoadOptions::new(arch))?;
+            key.add(name, read.fingerprint().as_bytes());
+            Model::load(&read)
+        };
         let sources = models.iter().map(|m| load(m, Arch::C)).collect::<Result<_>>()?;
         let code = load(code, arch)?;
-        let (simulator, known) = (Simulator::default(), HashMap::new());
-        Ok(Court { sources, code, simulator, machines: HashMap::new(), known })
+        Ok(Court {
+            sources,
+            code,
+            simulator: Simulator::default(),
+            machines: HashMap::new(),
+            known: HashMap::new(),
+            broken: HashSet::new(),
+            gave_up: 0,
+            models: key.finish(),
+        })
+    }
+
+    /// What tells its models of sources and of intermediate code from others.
+    pub fn models(&self) -> Digest {
+        self.models
+    }
+
+    /// How often code was not judged for want of time or memory, which another machine may have.
+    pub fn gave_up(&self) -> usize {
+        self.gave_up
     }
 
     fn outcomes(simulator: &mut Simulator, test: &Test, model: &Model) -> Result<Outcomes> {
@@ -79,10 +109,16 @@ impl Court {
     /// What intermediate code may do; equal code is simulated once.
     pub fn code(&mut self, test: &Test) -> std::result::Result<Code, String> {
         let text = write(test);
+        self.gave_up += usize::from(self.broken.contains(&text));
         if let Some(known) = self.known.get(&text) {
             return known.clone();
         }
-        let found = Court::outcomes(&mut self.simulator, test, &self.code)
+        let found = Court::outcomes(&mut self.simulator, test, &self.code);
+        if found.as_ref().is_err_and(|e| matches!(e.kind, FailureKind::Broken(_))) {
+            self.broken.insert(text.clone());
+            self.gave_up += 1;
+        }
+        let found = found
             .map(|found| Code {
                 allowed: Allowed::new(test, &found),
                 races: !found.flags.is_empty(),

@@ -2,12 +2,15 @@
 //! function's accesses and barriers.
 //!
 //! What a pass on machine code did is known from what it prints of each access (`load acquire (s32)`),
-//! from the names of instructions that are barriers or atomic, and from whether a result is dropped into
+//! from the names of instructions that are barriers or atomic, which say what is computed, and from whether a result is dropped into
 //! the register that is always zero. Two dumps that agree in these are taken to mean the same. So what is
 //! said here is a suspicion: it says how strong, and on what it rests. It does not know models.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::operation::{BY, differ};
 use litmake_toolchain::compile::Frame;
 use litmake_toolchain::dumps::Dump;
 
@@ -21,12 +24,14 @@ pub struct Suspects {
 }
 
 /// A pass on machine code that changed accesses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// As LLVM calls it.
     pub pass: String,
     /// What it did to them.
     pub how: How,
+    /// How often it ran on that function before.
+    pub earlier: usize,
     /// The function that it changed.
     pub function: String,
     /// The accesses before it.
@@ -42,7 +47,7 @@ pub struct Change {
 }
 
 /// What a pass did to a list of accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
     /// Some are gone, and none came.
@@ -51,7 +56,10 @@ pub enum How {
     Reordered,
     /// A result goes into the zero register that went elsewhere.
     Dropped,
+    /// An instruction computes something else, as far as its name says: `nand` in place of `add`.
+    Changed,
     /// Other ones stand for some: pseudo-instructions are expanded, accesses are joined or doubled.
+    #[default]
     Replaced,
 }
 
@@ -64,8 +72,10 @@ impl How {
         };
         let (old, new) = (sorted(before), sorted(after));
         let dropped = |list: &[String]| list.iter().filter(|a| a.ends_with(DROPPED)).count();
+        let changed = || before.iter().zip(after).any(|(old, new)| differ(old, new));
         match () {
             () if old == new => How::Reordered,
+            () if old.len() == new.len() && changed() => How::Changed,
             () if dropped(after) > dropped(before) => How::Dropped,
             () if new.len() < old.len() && new.iter().all(|a| old.contains(a)) => How::Removed,
             () => How::Replaced,
@@ -77,6 +87,7 @@ impl How {
             How::Removed => "removes accesses",
             How::Reordered => "reorders accesses",
             How::Dropped => "drops the result of an access into the zero register",
+            How::Changed => "changes what an access computes",
             How::Replaced => "replaces accesses by others",
         }
     }
@@ -105,6 +116,14 @@ impl Suspects {
         self.changes.iter().rev().find(loses).or(self.changes.last())
     }
 
+    /// All changes, the one that is suspected first, then from the last to the first.
+    pub fn by_suspicion(&self) -> Vec<&Change> {
+        let first = self.suspect();
+        let others =
+            self.changes.iter().rev().filter(|c| !first.is_some_and(|f| std::ptr::eq(*c, f)));
+        first.into_iter().chain(others).collect()
+    }
+
     /// Who is suspected, how sure that is, and why.
     pub fn verdict(&self) -> (String, Sure, &'static str) {
         let Some(suspect) = self.suspect() else {
@@ -119,11 +138,11 @@ impl Suspects {
             ),
             (_, 1) => (
                 Sure::Likely,
-                "likely: it alone loses, drops or reorders accesses after instruction selection",
+                "likely: it alone loses, drops, reorders or changes accesses after instruction selection",
             ),
             _ => (
                 Sure::Possible,
-                "possible: it is the last of several passes that lose, drop or reorder accesses",
+                "possible: it is the last of several passes that lose, drop, reorder or change accesses",
             ),
         };
         (suspect.pass.clone(), sure, why)
@@ -138,7 +157,10 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
         let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
         let mut before: Option<Vec<String>> = None;
         let mut text = "";
+        let mut ran: BTreeMap<&str, usize> = BTreeMap::new();
         for dump in own {
+            let times = ran.entry(dump.pass).or_default();
+            *times += 1;
             let after = accesses(dump.text);
             match before {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
@@ -149,6 +171,7 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
                         How::Removed if dump.pass.contains("pseudo") => How::Replaced,
                         how => how,
                     },
+                    earlier: *times - 1,
                     function: format!("P{thread}"),
                     before,
                     after: after.clone(),
@@ -216,7 +239,7 @@ fn access(line: &str) -> Option<String> {
     let atomic = kinds.iter().any(|k| k.split(' ').count() > 2);
     let mut out = kinds.join(" + ");
     if atomic && kinds.iter().any(|k| k.contains("load store")) || kinds.len() > 1 {
-        out.push_str(&format!(" by {name}"));
+        out.push_str(&format!("{BY}{name}"));
     }
     if dropped {
         out.push_str(DROPPED);
@@ -309,6 +332,8 @@ mod tests {
         assert_eq!(how(&["a", "b"], &["b", "a"]), How::Reordered);
         assert_eq!(how(&["a", "b"], &["b"]), How::Removed);
         assert_eq!(how(&["a"], &["b", "c"]), How::Replaced);
+        assert_eq!(how(&["a by LDADDW"], &["a by LDCLRW"]), How::Changed);
+        assert_eq!(how(&["a by ATOMIC_LOAD_ADD_I32"], &["a by LDADDW"]), How::Replaced);
     }
 
     #[test]

@@ -54,6 +54,11 @@ const MARKS: &[&str] = &[
 ];
 
 impl Module {
+    /// The bits of a pointer.
+    pub fn pointer(&self) -> u8 {
+        if self.is_narrow { 32 } else { 64 }
+    }
+
     /// Reads a dump; the error is for people.
     pub fn read(text: &str) -> Result<Module, String> {
         let mut module = Module::default();

@@ -1,10 +1,74 @@
 //! Which operation a pass removed, replaced or moved: its kind, its order and its width, in the words that
 //! C has for them.
 //!
-//! The same operation has the same words in intermediate code and in machine code, whatever it computes. It
-//! does not know passes or models.
+//! The same operation has the same words in intermediate code and in machine code, whatever it computes. What it
+//! computes is known by the names of instructions. It does not know passes or models.
 
 use super::machine::DROPPED;
+
+/// What stands between an operation and the name of the instruction that it is.
+pub(crate) const BY: &str = " by ";
+
+/// What instructions compute of what they find in memory, by parts of their names in small letters. What comes first
+/// counts: a `compare_and_swap` swaps only in part, and no `test_and_set` is an `and`.
+const COMPUTED: &[(&str, &str)] = &[
+    ("cmpxchg", "compare-exchange"),
+    ("compare_exchange", "compare-exchange"),
+    ("compare_and_swap", "compare-exchange"),
+    ("cmp_swap", "compare-exchange"),
+    ("cmpswap", "compare-exchange"),
+    ("cas", "compare-exchange"),
+    ("exchange", "exchange"),
+    ("xchg", "exchange"),
+    ("test_and_set", "exchange"),
+    ("swap", "exchange"),
+    ("swp", "exchange"),
+    ("nand", "nand"),
+    ("umax", "umax"),
+    ("umin", "umin"),
+    ("max", "max"),
+    ("min", "min"),
+    ("add", "add"),
+    ("inc", "add"),
+    ("sub", "sub"),
+    ("dec", "sub"),
+    ("xor", "xor"),
+    ("eor", "xor"),
+    ("clr", "and-not"),
+    ("bic", "and-not"),
+    ("and", "and"),
+    ("ldset", "or"),
+    ("amoor", "or"),
+];
+
+/// What an instruction, a pattern or a built-in function computes, as far as its name says: `sync_old_nand_12`,
+/// `LDADDALW`, `atomic_fetch_iorsi`.
+pub(crate) fn computed(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    if let Some((_, what)) = COMPUTED.iter().find(|(part, _)| name.contains(part)) {
+        return Some(what);
+    }
+    // Many other words have these letters in them. Behind them stands a width.
+    let is_or = |word: &str| {
+        let rest = word.strip_prefix('i').unwrap_or(word).strip_prefix("or");
+        rest.is_some_and(|rest| {
+            matches!(rest, "" | "qi" | "hi" | "si" | "di" | "ti")
+                || rest.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    name.split('_').any(is_or).then_some("or")
+}
+
+/// An operation without the name of the instruction that it is.
+pub(crate) fn plain(operation: &str) -> &str {
+    operation.split_once(BY).map_or(operation, |(plain, _)| plain)
+}
+
+/// Whether two operations are known to compute different things.
+pub(crate) fn differ(before: &str, after: &str) -> bool {
+    let what = |operation: &str| operation.split_once(BY).and_then(|(_, name)| computed(name));
+    matches!((what(before), what(after)), (Some(old), Some(new)) if old != new)
+}
 
 /// The operations of a thread's intermediate code, in order.
 pub fn of_code(code: &str) -> Vec<String> {
@@ -62,7 +126,7 @@ fn said(kind: &str, orders: &[&str], width: Option<u32>) -> String {
 /// SWPLW`.
 fn of_access(access: &str) -> String {
     let access = access.trim_end_matches(DROPPED);
-    let (memory, name) = access.split_once(" by ").unwrap_or((access, ""));
+    let (memory, name) = access.split_once(BY).unwrap_or((access, ""));
     let words: Vec<&str> = memory.split([' ', '(', ')']).filter(|w| !w.is_empty()).collect();
     let has = |word: &str| words.contains(&word);
     let compares = ["CAS", "CMPXCHG", "CMP_SWAP", "CmpSwap"].iter().any(|c| name.contains(c));
@@ -153,6 +217,36 @@ mod tests {
         }
         let dropped = format!("load store release (s32) by SWPLW{DROPPED}");
         assert_eq!(of_access(&dropped), "read-modify-write release 32");
+    }
+
+    #[test]
+    fn names_say_what_is_computed() {
+        for (name, expected) in [
+            ("sync_old_nand_12", Some("nand")),
+            ("sync_old_add_12", Some("add")),
+            ("atomic_fetch_iorsi", Some("or")),
+            ("sync_old_ior_12", Some("or")),
+            ("LOCK_OR32mr", Some("or")),
+            ("AMOXOR_W_AQ_RL", Some("xor")),
+            ("AMOOR_D", Some("or")),
+            ("LDSETALW", Some("or")),
+            ("LDEORW", Some("xor")),
+            ("LDCLRLX", Some("and-not")),
+            ("atomic_compare_and_swapsi_1", Some("compare-exchange")),
+            ("sync_lock_test_and_setsi", Some("exchange")),
+            ("SWPLW", Some("exchange")),
+            ("LCMPXCHG32", Some("compare-exchange")),
+            ("atomic_storesi", None),
+            ("load_lockedsi", None),
+            ("store_conditionaldi", None),
+            ("STLXRW", None),
+        ] {
+            assert_eq!(computed(name), expected, "{name}");
+        }
+        assert!(differ("rmw by LDADDW", "rmw by LDCLRW"));
+        assert!(!differ("rmw by LDADDW", "rmw by LDADDALW"));
+        assert!(!differ("rmw by LDADDW", "rmw"));
+        assert_eq!(plain("read-modify-write relaxed 8 by add"), "read-modify-write relaxed 8");
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
         let expanded = self.expanded(&words[1..]);
         let rest: Vec<&str> = expanded.iter().map(String::as_str).collect();
         let rest = rest.strip_prefix(&["inalloca"]).unwrap_or(&rest);
-        let (ty, n) = Type::read(rest)?;
+        let (ty, n) = Type::read(rest, self.given.module.pointer())?;
         if !matches!(rest.get(n..), None | Some([] | [",", "addrspace", ..])) {
             return Err("unsupported: a stack slot of a size that is computed".into());
         }
@@ -340,7 +340,7 @@ impl<'a> Writer<'a> {
     fn argument(&mut self, words: &[String], names: &Names) -> Result<Vec<String>, String> {
         let expanded = self.expanded(words);
         let view: Vec<&str> = expanded.iter().map(String::as_str).collect();
-        let (_, mut at) = Type::read(&view)?;
+        let (_, mut at) = Type::read(&view, self.given.module.pointer())?;
         // Attributes stand before the value, which is the last word unless it is an expression.
         loop {
             let rest = &view[at..];
@@ -412,7 +412,7 @@ impl<'a> Writer<'a> {
             .iter()
             .position(|w| matches!(*w, "global" | "constant"))
             .ok_or("unsupported: what it holds is not known here")?;
-        let (ty, n) = Type::read(&view[at + 1..])?;
+        let (ty, n) = Type::read(&view[at + 1..], self.given.module.pointer())?;
         let rest = &view[at + 1 + n..];
         let unit = ty.size() / ty.count().max(1);
         let even = |s: (usize, &Scalar)| {
@@ -539,7 +539,8 @@ fn phi(dst: &str, values: &[(Vec<String>, usize)]) -> Result<String, String> {
         return Ok(format!("{dst} = freeze i32 poison"));
     };
     let view: Vec<&str> = first.iter().map(String::as_str).collect();
-    let (_, n) = Type::read(&view)?;
+    // How many words the type has is the same for pointers of any width.
+    let (_, n) = Type::read(&view, 64)?;
     let mut out = format!("{dst} = phi {}", first[..n].join(" "));
     for (i, (value, label)) in values.iter().enumerate() {
         let comma = if i > 0 { "," } else { "" };
@@ -625,7 +626,7 @@ define internal i32 @twice(i32 noundef %v) {
         let source = litmake_base::diag::Source::new("t", "");
         let lines = &thread.lines;
         let code = litmake_isa::Isa::thread(
-            &litmake_isa::llvm::Llvm,
+            &litmake_isa::llvm::Llvm { pointer: 64 },
             &source,
             lines,
             &mut litmake_litmus::Anything,

@@ -87,10 +87,10 @@ impl Bodies {
 
     /// Makes the key: everything that lowering looks at, each text with its length before it.
     fn set_key(&mut self, isa: &dyn Isa, features: Features, lines: &[Line]) {
-        let Features { lse2, lpae, avx } = features;
+        let Features { lse2, lpae, avx, ptr32 } = features;
         self.key.clear();
         self.key.push(isa.arch() as u8);
-        self.key.extend([lse2, lpae, avx].map(u8::from));
+        self.key.extend([lse2, lpae, avx, ptr32].map(u8::from));
         for line in lines {
             self.key.extend_from_slice(&(line.labels.len() as u32).to_le_bytes());
             for text in line.labels.iter().chain([&line.text]) {

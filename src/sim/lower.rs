@@ -185,7 +185,7 @@ impl Lowering<'_> {
     }
 
     fn pointer_bytes(&self) -> u8 {
-        isa::of(self.test.arch).map_or(8, |i| i.address_bits() / 8)
+        isa::with(self.test.arch, self.test.features()).map_or(8, |i| i.address_bits() / 8)
     }
 
     fn value(&mut self, value: &Value, thread: Option<usize>, span: Span) -> Result<Val> {

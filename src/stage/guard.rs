@@ -48,7 +48,8 @@ impl Guard {
         Guarded { work, guard: self }
     }
 
-    fn changed(&self, records: &dyn Records) -> Option<&Path> {
+    /// A file that is not what it was.
+    pub fn changed(&self, records: &dyn Records) -> Option<&Path> {
         self.evidence.iter().find_map(|evidence| self.looks.changed(evidence, records))
     }
 }

@@ -15,6 +15,8 @@ use litmake::passes::blame;
 use litmake::passes::cross::Asked;
 use litmake::passes::gcc::Pass;
 use litmake::passes::judge::Court;
+use litmake::passes::machine::Change;
+use litmake::passes::omit::{self, Rest};
 use litmake::passes::survey::{self, Survey};
 use litmake::passes::without::{self, Opinion};
 use litmake::pipeline::plan::profile_folders;
@@ -47,6 +49,29 @@ fn court() -> Court {
     Court::new(&["rc11".to_string(), "rc11-lb".to_string()]).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// A compiler as `check` and `passes` use it.
+fn compiler<'a>(profile: &'a Profile, program: &'a Path, runtime: &'a Runtime) -> Compiler<'a> {
+    Compiler {
+        profile,
+        program,
+        observe: Observe::Condition,
+        storage: Storage::Pointers,
+        helpers: false,
+        runtime,
+        stop: litmake::stop::of_the_process(),
+    }
+}
+
+/// The one finding of `check --passes` on a test that is wrong.
+fn finding(profile: &str, text: &str, more: &[&str]) -> serde_json::Value {
+    let s = Scratch::with(&[("test.litmus", text)]);
+    let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers", "--profile"];
+    let (status, report) = s.json(&[&how[..], &[profile], more, &["test.litmus"]].concat());
+    assert_eq!(status, 1, "{profile}: {report:#}");
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{profile}: {report:#}");
+    report["findings"][0].clone()
+}
+
 fn tests(families: &[&str], count: usize) -> Vec<(String, Test)> {
     let mut out = Vec::new();
     for family in families {
@@ -73,18 +98,9 @@ fn front_ends_add_no_outcomes() {
         let profile = profile(name);
         let Some(program) = program(&profile) else { continue };
         let runtime = Runtime::of(&profile, &program);
-        let stop = litmake::stop::of_the_process();
+        let compiler = compiler(&profile, &program, &runtime);
         let (mut read, mut refused) = (0, Vec::new());
         for (test_name, test) in &tests {
-            let compiler = Compiler {
-                profile: &profile,
-                program: &program,
-                observe: Observe::Condition,
-                storage: Storage::Pointers,
-                helpers: false,
-                runtime: &runtime,
-                stop,
-            };
             match blame::front_end(&compiler, test, &mut court) {
                 Ok((code, wrong)) => {
                     assert!(
@@ -122,15 +138,7 @@ fn many_tests_at_once_are_tests_one_at_a_time() {
         let profile = profile(name);
         let Some(program) = program(&profile) else { continue };
         let runtime = Runtime::of(&profile, &program);
-        let compiler = Compiler {
-            profile: &profile,
-            program: &program,
-            observe: Observe::Condition,
-            storage,
-            helpers,
-            runtime: &runtime,
-            stop: litmake::stop::of_the_process(),
-        };
+        let compiler = Compiler { storage, helpers, ..compiler(&profile, &program, &runtime) };
         let mut many = Survey::new(&compiler);
         many.prepare(&tests.iter().collect::<Vec<_>>());
         let ready = tests.iter().filter(|test| many.is_ready(test)).count();
@@ -235,6 +243,51 @@ fn a_right_compiler_is_not_blamed() {
         .split_whitespace()
         .collect();
     assert_eq!(row, ["all", "passes", "2", "2", "0", "0", "0"], "{out}");
+}
+
+/// What was found of a test is not looked for again, unless the compiler or the way that it is asked is another one.
+#[test]
+fn what_passes_did_is_remembered() {
+    if !litmake_needs::here("clang-15") {
+        return;
+    }
+    let s = Scratch::with(&[("both.litmus", BOTH), ("idle.litmus", IDLE)]);
+    let asked = |profile: &str, more: &[&str]| {
+        let how = ["passes", "--json", "--profile", profile];
+        s.litmake(&[&how[..], more, &["both.litmus", "idle.litmus"]].concat())
+    };
+    let records = || s.json(&["cache", "stats", "--json"]).1["kinds"]["actions"]["records"].clone();
+    let first = asked("clang-15-x86_64-O2", &[]);
+    assert_eq!(first.0, 1, "{}", first.1);
+    let kept = records();
+    assert_eq!(asked("clang-15-x86_64-O2", &[]), first);
+    assert_eq!(records(), kept);
+    for (profile, more) in [
+        ("clang-15-x86_64-O1", &[][..]),
+        ("clang-15-x86_64-O2", &["--helpers"]),
+        ("clang-15-x86_64-O2", &["--storage", "statics"]),
+    ] {
+        let before = records();
+        asked(profile, more);
+        assert_ne!(records(), before, "{profile} {more:?}");
+    }
+}
+
+/// A pass list that runs nothing is no success.
+#[test]
+fn what_runs_no_pass_says_so() {
+    let s = Scratch::with(&[("both.litmus", BOTH)]);
+    let asked = |list: &str, profile: &str| {
+        s.litmake(&["passes", "--opt", list, "--profile", profile, "both.litmus"])
+    };
+    let (status, out) = asked(" ", "clang-14-x86_64-O2");
+    assert!(status == 2 && out.contains("--opt names no pass"), "{out}");
+    let (status, out) = asked("sroa", "gcc-12-x86_64-O2");
+    assert!(status == 2 && out.contains("gcc-12 is not of LLVM"), "{out}");
+    if litmake_needs::here("opt-14") && litmake_needs::here("clang-14") {
+        let (status, out) = asked("sroa", "clang-14-x86_64-O0");
+        assert!(status == 3 && out.contains("none of the passes ran"), "{out}");
+    }
 }
 
 #[test]
@@ -491,13 +544,7 @@ fn dumps_of_gcc_say_where_an_order_ends() {
         if !litmake_needs::here(compiler) {
             continue;
         }
-        let s = Scratch::with(&[]);
-        s.write("test.litmus", test);
-        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
-        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, "test.litmus"]].concat());
-        assert_eq!(status, 1, "{out}");
-        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-        let finding = &report["findings"][0];
+        let finding = finding(profile, test, &[]);
         assert_eq!(finding["pass"]["pass"], pass, "{finding:#}");
         assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
         // Both are passes that gcc cannot leave out, and the fault is there without those that it can.
@@ -517,15 +564,7 @@ fn gcc_leaves_out_a_pass_that_is_asked_about() {
     let profile = profile("gcc-12-riscv64-O2");
     let Some(program) = program(&profile) else { return };
     let runtime = Runtime::of(&profile, &program);
-    let compiler = Compiler {
-        profile: &profile,
-        program: &program,
-        observe: Observe::Condition,
-        storage: Storage::Pointers,
-        helpers: false,
-        runtime: &runtime,
-        stop: litmake::stop::of_the_process(),
-    };
+    let compiler = compiler(&profile, &program, &runtime);
     let mut court = court();
     let test = litmus::read(&Source::new("test", PUBLISH)).unwrap_or_else(|e| panic!("{e}"));
     let source = court.source(&test).unwrap_or_else(|e| panic!("{e}"));
@@ -563,15 +602,7 @@ fn skipping_passes_is_a_second_opinion_on_machine_code() {
     if !litmake_needs::here("clang-14") {
         return;
     }
-    let s = Scratch::with(&[]);
-    s.write("dropped.litmus", DROPPED);
-    let how =
-        ["check", "--quiet", "--json", "--passes", "--investigate", "0", "--storage", "pointers"];
-    let profile = ["--profile", "clang-14-aarch64-armv8.1-a-O2", "dropped.litmus"];
-    let (status, out) = s.litmake(&[&how[..], &profile].concat());
-    assert_eq!(status, 1, "{out}");
-    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-    let finding = &report["findings"][0];
+    let finding = finding("clang-14-aarch64-armv8.1-a-O2", DROPPED, &["--investigate", "0"]);
     assert_eq!(finding["root"]["pass"], "aarch64-dead-defs", "{finding:#}");
     assert_eq!(finding["root"]["operation"], "read-modify-write release 32", "{finding:#}");
     assert_eq!(finding["root"]["target"], "AArch64", "{finding:#}");
@@ -579,6 +610,66 @@ fn skipping_passes_is_a_second_opinion_on_machine_code() {
     let notes = finding["pass"]["notes"].to_string();
     let named = "becomes wrong where AArch64 Dead register definitions runs on P1";
     assert!(notes.contains(named), "{notes}");
+    // Where `llc` can go on behind the pass, that is left out alone.
+    if litmake_needs::here("llc-14") {
+        let why = finding["pass"]["why"].as_str().unwrap_or_default();
+        assert!(why.contains("(aarch64-dead-defs) alone is left out, the code is right"), "{why}");
+    }
+}
+
+/// The pass that did it, one that has no part in it, and one without which there is no code.
+#[test]
+fn code_generation_goes_on_without_one_pass() {
+    if !litmake_needs::here("clang-14") || !litmake_needs::here("llc-14") {
+        return;
+    }
+    let profile = profile("clang-14-aarch64-armv8.1-a-O2");
+    let Some(program) = program(&profile) else { return };
+    let runtime = Runtime::of(&profile, &program);
+    let compiler = compiler(&profile, &program, &runtime);
+    let rest = Rest::of(&compiler).unwrap_or_else(|e| panic!("{}", e.text()));
+    let mut court = court();
+    let test = litmus::read(&Source::new("test", DROPPED)).unwrap_or_else(|e| panic!("{e}"));
+    let source = court.source(&test).unwrap_or_else(|e| panic!("{e}"));
+    let asked = Asked { test: &test, source: &source, shown: &[] };
+    let mut without = |pass: &str| {
+        let change = Change { pass: pass.into(), ..Change::default() };
+        rest.opinion(&asked, &mut court, &change).map_err(|e| e.text())
+    };
+    assert_eq!(
+        without("AArch64 Dead register definitions (aarch64-dead-defs)"),
+        Ok(omit::Opinion::Right)
+    );
+    assert_eq!(without("Machine code sinking (machine-sink)"), Ok(omit::Opinion::Wrong));
+    assert_eq!(without("Greedy Register Allocator (greedy)"), Ok(omit::Opinion::Needed));
+    let nameless = without("Machine code sinking");
+    assert!(nameless.as_ref().is_err_and(|why| why.contains("no short name")), "{nameless:?}");
+}
+
+/// An addition of 8 bits whose result is used: gcc 16 for MIPS has a machine description that reads a register which
+/// nothing sets, so that a pass makes it a not-and.
+const NARROW: &str = "C narrow
+{}
+P0 (_Atomic int8_t* x) { int8_t r0 = atomic_fetch_add_explicit(x, 1, memory_order_relaxed); }
+P1 (_Atomic int8_t* x) { int8_t r0 = atomic_load_explicit(x, memory_order_relaxed); }
+exists (0:r0=0 /\\ 1:r0=-1)
+";
+
+/// No order is lost, and nothing is there that orders: the name of an instruction says that it computes something else.
+#[test]
+fn a_pass_of_gcc_that_changes_what_is_computed_is_named() {
+    if program(&profile("gcc-16-mips64el-O2")).is_none() {
+        return;
+    }
+    let finding = finding("gcc-16-mips64el-O2", NARROW, &["--investigate", "0"]);
+    let pass = &finding["pass"];
+    assert_eq!(pass["pass"], "combine", "{finding:#}");
+    assert_eq!(pass["sure"], "likely", "{finding:#}");
+    let why = pass["why"].as_str().unwrap_or_default();
+    assert!(why.contains("where gcc leaves combine out, the code is right"), "{why}");
+    assert!(pass["before"].as_str().is_some_and(|code| code.contains("sync_old_add_12")));
+    assert!(pass["after"].as_str().is_some_and(|code| code.contains("sync_old_nand_12")));
+    assert_eq!(finding["root"]["operation"], "read-modify-write relaxed 8", "{finding:#}");
 }
 
 /// A load of 128 bits becomes a compare-exchange, which writes: it crashes where constants cannot be written.
@@ -603,24 +694,15 @@ fn writes_and_wrong_values_have_passes_too() {
     if !litmake_needs::here("clang-16") {
         return;
     }
-    let s = Scratch::with(&[]);
-    s.write("constant.litmus", CONSTANT);
-    s.write("halves.litmus", HALVES);
-    let pass = |profile: &str, test: &str| {
-        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
-        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, test]].concat());
-        assert_eq!(status, 1, "{out}");
-        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-        report["findings"][0]["pass"].clone()
-    };
-    let found = pass("clang-16-x86_64-cx16-O2", "constant.litmus");
+    let pass = |profile: &str, test: &str| finding(profile, test, &[])["pass"].clone();
+    let found = pass("clang-16-x86_64-cx16-O2", CONSTANT);
     let name = found["pass"].as_str().unwrap_or_default();
     assert!(name.contains("atomic-expand"), "{found:#}");
     assert!(
         found["operation"].as_str().unwrap_or_default().starts_with("compare-exchange"),
         "{found:#}"
     );
-    let found = pass("clang-16-aarch64be-armv8.4-a-O2", "halves.litmus");
+    let found = pass("clang-16-aarch64be-armv8.4-a-O2", HALVES);
     let name = found["pass"].as_str().unwrap_or_default();
     assert!(name.contains("Instruction Selection"), "{found:#}");
     assert_eq!(found["sure"], "likely", "{found:#}");

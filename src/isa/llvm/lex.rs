@@ -34,7 +34,15 @@ fn length(rest: &str, first: char) -> usize {
         '%' | '@' | '!' | '#' | '$' => size + quoted(tail).unwrap_or_else(|| word(tail)),
         // A string of characters.
         'c' if tail.starts_with('"') => size + quoted(tail).unwrap_or(0),
-        c if in_word(c) => word(rest),
+        c if in_word(c) => {
+            let len = word(rest);
+            // An exponent has its sign: `1.000000e+00`.
+            let number = c.is_ascii_digit() || c == '-';
+            match rest[len..].strip_prefix('+') {
+                Some(exponent) if number && rest[..len].ends_with('e') => len + 1 + word(exponent),
+                _ => len,
+            }
+        }
         _ => size,
     }
 }
@@ -57,6 +65,7 @@ mod tests {
             ]
         );
         assert_eq!(tokens("i32* -1"), ["i32", "*", "-1"]);
+        assert_eq!(tokens("float -1.5e+00, 2.5e-01"), ["float", "-1.5e+00", ",", "2.5e-01"]);
         assert_eq!(tokens("[ \"open"), ["[", "\"open"]);
     }
 }

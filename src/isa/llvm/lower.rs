@@ -37,7 +37,11 @@ const VALUES: &[&str] = &[
 ];
 
 /// Words behind an instruction's name that say when its result is poison, or how likely it is.
-const FLAGS: &[&str] = &["nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"];
+const FLAGS: &[&str] = &[
+    "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
+    // Under these, numbers in floating point may have other values than the one that is computed.
+    "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
+];
 
 /// Intrinsics that do nothing that other threads could see.
 const SILENT: &[&str] = &[
@@ -68,6 +72,8 @@ pub(super) struct Lower<'a> {
     pos: usize,
     /// The bytes of what an argument points to, where it says so (`elementtype(i32)`).
     element: Option<u8>,
+    /// The bits of a pointer.
+    pointer: u8,
 }
 
 impl<'a> Lower<'a> {
@@ -78,10 +84,12 @@ impl<'a> Lower<'a> {
         labels: &'a Labels<'a>,
         code: &'a mut Code,
         symbols: &'a mut dyn Symbols,
+        pointer: u8,
     ) -> Lower<'a> {
         let tokens = &lines[at];
         let e = Emit::new();
-        Lower { e, lines, at, block, labels, code, symbols, tokens, pos: 0, element: None }
+        let (pos, element) = (0, None);
+        Lower { e, lines, at, block, labels, code, symbols, tokens, pos, element, pointer }
     }
 
     pub(super) fn instruction(mut self) -> Read<Vec<Op>> {
@@ -104,14 +112,15 @@ impl<'a> Lower<'a> {
             "cmpxchg" => self.cmpxchg()?,
             "fence" => self.fence()?,
             "getelementptr" => vec![self.getelementptr(",")?],
-            "trunc" | "zext" | "sext" | "bitcast" | "ptrtoint" | "inttoptr" | "addrspacecast" => {
-                self.cast(name)?
-            }
+            "trunc" | "zext" | "sext" | "bitcast" | "ptrtoint" | "inttoptr" | "addrspacecast"
+            | "sitofp" | "uitofp" | "fptosi" | "fptoui" | "fpext" | "fptrunc" => self.cast(name)?,
             "freeze" => {
                 let ty = self.ty()?;
                 self.value(&ty)?
             }
             "icmp" => self.icmp()?,
+            "fcmp" => vec![self.fcmp()?],
+            "fneg" => vec![self.fneg()?],
             "select" => self.select()?,
             "extractvalue" => self.extractvalue()?,
             "insertvalue" => self.insertvalue()?,
@@ -202,7 +211,7 @@ impl<'a> Lower<'a> {
     }
 
     fn ty(&mut self) -> Read<Type> {
-        let (ty, n) = Type::read(self.tokens.get(self.pos..).unwrap_or(&[]))?;
+        let (ty, n) = Type::read(self.tokens.get(self.pos..).unwrap_or(&[]), self.pointer)?;
         self.pos += n;
         Ok(ty)
     }
@@ -211,8 +220,7 @@ impl<'a> Lower<'a> {
     fn scalar(&mut self) -> Read<(Type, u8)> {
         let ty = self.ty()?;
         match ty {
-            Type::Int(bits) => Ok((ty, bits)),
-            Type::Pointer => Ok((ty, 64)),
+            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Ok((ty, bits)),
             _ => Err("unsupported: arithmetic on aggregates".into()),
         }
     }
@@ -275,6 +283,11 @@ impl<'a> Lower<'a> {
                 let loc = self.symbols.location(name[1..].trim_matches('"'));
                 vec![self.e.val(Val::Ptr { loc, off: 0 })]
             }
+            number if matches!(ty, Type::Float(_)) => {
+                let bits = float(number, ty);
+                let bits = bits.ok_or_else(|| format!("unsupported: the operand `{number}`"))?;
+                vec![self.e.int(bits)]
+            }
             number => {
                 let bits = match (ty, number.parse::<i128>(), number.parse::<u128>()) {
                     (Type::Int(bits), Ok(n), _) => self.e.int(n as u128 & mask(*bits)),
@@ -308,7 +321,7 @@ impl<'a> Lower<'a> {
     /// A pointer with its type before it.
     fn pointer(&mut self) -> Read<Temp> {
         match self.typed()? {
-            (Type::Pointer, value) => one(&value),
+            (Type::Pointer(_), value) => one(&value),
             _ => Err("expected a pointer".into()),
         }
     }
@@ -366,7 +379,7 @@ impl<'a> Lower<'a> {
         let mut out = Vec::new();
         for part in ty.scalars() {
             let size = bytes(part.bits)?;
-            let at = self.e.add_int(address, part.at as i64, 64);
+            let at = self.e.add_int(address, part.at as i64, self.pointer);
             let value = self.e.load(at, size, tags);
             out.push(match u16::from(part.bits) < 8 * u16::from(size) {
                 true => self.e.bin_int(BinOp::And, value, mask(part.bits), 8 * size),
@@ -384,7 +397,7 @@ impl<'a> Lower<'a> {
         let tags = self.access(atomic, volatile)?;
         for (part, value) in ty.scalars().iter().zip(value) {
             let size = bytes(part.bits)?;
-            let at = self.e.add_int(address, part.at as i64, 64);
+            let at = self.e.add_int(address, part.at as i64, self.pointer);
             self.e.store(at, value, size, tags);
         }
         Ok(Vec::new())
@@ -474,7 +487,7 @@ impl<'a> Lower<'a> {
             let (index_ty, bits) = self.scalar()?;
             if matches!(ty, Type::Struct { .. }) {
                 let index = self.number()? as usize;
-                address = self.e.add_int(address, ty.offset(index) as i64, 64);
+                address = self.e.add_int(address, ty.offset(index) as i64, self.pointer);
                 let part = ty.part(index).cloned();
                 ty = part.ok_or_else(|| format!("the structure has no field {index}"))?;
                 continue;
@@ -484,12 +497,19 @@ impl<'a> Lower<'a> {
             let Type::Array(_, of) = ty else {
                 return Err("an index into something that has no elements".into());
             };
-            let wide = self.e.sign_extend(index, bits, 64);
+            // An index that is wider than a pointer loses what is beyond it.
+            let wide = match bits < self.pointer {
+                true => self.e.sign_extend(index, bits, self.pointer),
+                false if bits > self.pointer => {
+                    self.e.un(UnOp::ZeroExt { from: self.pointer }, index, bits)
+                }
+                false => index,
+            };
             let scaled = match of.size() {
                 1 => wide,
-                size => self.e.bin_int(BinOp::Mul, wide, u128::from(size), 64),
+                size => self.e.bin_int(BinOp::Mul, wide, u128::from(size), self.pointer),
             };
-            address = self.e.bin(BinOp::Add, address, scaled, 64);
+            address = self.e.bin(BinOp::Add, address, scaled, self.pointer);
             ty = *of;
         }
         Ok(address)
@@ -507,14 +527,18 @@ impl<'a> Lower<'a> {
         self.expect("to")?;
         let to = self.ty()?;
         let bits = |ty: &Type| match ty {
-            Type::Int(bits) => Ok(*bits),
-            Type::Pointer => Ok(64),
+            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Ok(*bits),
             _ => Err(format!("unsupported: `{name}` of aggregates")),
         };
         let (from, to) = (bits(&from)?, bits(&to)?);
         let value = one(&values)?;
         Ok(vec![match name {
             "sext" => self.e.sign_extend(value, from, to),
+            "sitofp" => self.e.un(UnOp::FloatFromInt { from, signed: true }, value, to),
+            "uitofp" => self.e.un(UnOp::FloatFromInt { from, signed: false }, value, to),
+            "fptosi" => self.e.un(UnOp::FloatToInt { from, signed: true }, value, to),
+            "fptoui" => self.e.un(UnOp::FloatToInt { from, signed: false }, value, to),
+            "fpext" | "fptrunc" => self.e.un(UnOp::FloatResize { from }, value, to),
             _ if to < from => self.e.un(UnOp::ZeroExt { from: to }, value, from),
             _ => value,
         }])
@@ -557,7 +581,68 @@ impl<'a> Lower<'a> {
         Ok(vec![self.e.bin(op, a, b, bits)])
     }
 
+    /// A comparison of numbers in floating point. One that is ordered (`o...`) does not hold where one of them is no
+    /// number, and the other kind is what is left of its opposite.
+    fn fcmp(&mut self) -> Read<Temp> {
+        self.flags();
+        let name = self.take();
+        let (ty, bits) = self.scalar()?;
+        let a = self.value(&ty)?;
+        self.expect(",")?;
+        let b = self.value(&ty)?;
+        let (a, b) = (one(&a)?, one(&b)?);
+        let (ordered, holds) = match name {
+            "false" => return Ok(self.e.int(0)),
+            "true" => return Ok(self.e.int(1)),
+            "oeq" => ("eq", true),
+            "une" => ("eq", false),
+            "olt" => ("lt", true),
+            "uge" => ("lt", false),
+            "ole" => ("le", true),
+            "ugt" => ("le", false),
+            "ogt" => ("gt", true),
+            "ule" => ("gt", false),
+            "oge" => ("ge", true),
+            "ult" => ("ge", false),
+            "one" => ("ne", true),
+            "ueq" => ("ne", false),
+            "ord" => ("ord", true),
+            "uno" => ("ord", false),
+            other => return Err(format!("expected a comparison such as `oeq`, found `{other}`")),
+        };
+        let e = &mut self.e;
+        let found = match ordered {
+            "eq" => e.bin(BinOp::FloatEq, a, b, bits),
+            "lt" => e.bin(BinOp::FloatLt, a, b, bits),
+            "le" => e.bin(BinOp::FloatLe, a, b, bits),
+            "gt" => e.bin(BinOp::FloatLt, b, a, bits),
+            "ge" => e.bin(BinOp::FloatLe, b, a, bits),
+            "ne" => {
+                let (less, more) =
+                    (e.bin(BinOp::FloatLt, a, b, bits), e.bin(BinOp::FloatLt, b, a, bits));
+                e.bin(BinOp::Or, less, more, 1)
+            }
+            // What is no number is not equal to itself.
+            _ => {
+                let (left, right) =
+                    (e.bin(BinOp::FloatEq, a, a, bits), e.bin(BinOp::FloatEq, b, b, bits));
+                e.bin(BinOp::And, left, right, 1)
+            }
+        };
+        Ok(if holds { found } else { self.e.bin_int(BinOp::Xor, found, 1, 1) })
+    }
+
+    /// The sign is a bit, of what is no number, too.
+    fn fneg(&mut self) -> Read<Temp> {
+        self.flags();
+        let (ty, bits) = self.scalar()?;
+        let value = self.value(&ty)?;
+        let value = one(&value)?;
+        Ok(self.e.bin_int(BinOp::Xor, value, 1 << (bits - 1), bits))
+    }
+
     fn select(&mut self) -> Read<Vec<Temp>> {
+        self.flags();
         let (_, cond) = self.typed()?;
         let cond = one(&cond)?;
         self.expect(",")?;
@@ -811,8 +896,8 @@ impl<'a> Lower<'a> {
         let arg = |i: usize| args.get(i).ok_or("too few arguments").and_then(|(_, v)| first(v));
         let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
         let bits = match ty {
-            Type::Int(bits) => *bits,
-            _ => 64,
+            Type::Int(bits) | Type::Float(bits) => *bits,
+            _ => self.pointer,
         };
         let plain = [
             ("llvm.umax.", BinOp::MaxU),
@@ -841,6 +926,14 @@ impl<'a> Lower<'a> {
         ]) {
             return Ok(vec![arg(0)?]);
         }
+        if starts(&["llvm.fabs."]) {
+            return Ok(vec![self.e.bin_int(BinOp::And, arg(0)?, mask(bits - 1), bits)]);
+        }
+        // It may be rounded once or twice.
+        if starts(&["llvm.fmuladd."]) {
+            let product = self.e.bin(BinOp::FloatMul, arg(0)?, arg(1)?, bits);
+            return Ok(vec![self.e.bin(BinOp::FloatAdd, product, arg(2)?, bits)]);
+        }
         if starts(&["llvm.abs."]) {
             let (a, zero) = (arg(0)?, self.e.int(0));
             let negative = self.e.un(UnOp::Neg, a, bits);
@@ -860,20 +953,20 @@ impl<'a> Lower<'a> {
                 let ones = self.e.int(u128::from(u64::MAX / 0xff));
                 let byte = self.e.bin_int(BinOp::And, from, 0xff, 64);
                 let pattern = self.e.bin(BinOp::Mul, byte, ones, 64);
-                for (at, n) in pieces(size) {
-                    let to = self.e.add_int(to, at as i64, 64);
+                for (at, n) in pieces(size, self.pointer / 8) {
+                    let to = self.e.add_int(to, at as i64, self.pointer);
                     self.e.store(to, pattern, n, tags);
                 }
                 return Ok(Vec::new());
             }
             // All is read before any of it is written, as of memory that overlaps.
             let mut read = Vec::new();
-            for (at, n) in pieces(size) {
-                let from = self.e.add_int(from, at as i64, 64);
+            for (at, n) in pieces(size, self.pointer / 8) {
+                let from = self.e.add_int(from, at as i64, self.pointer);
                 read.push((at, n, self.e.load(from, n, tags)));
             }
             for (at, n, value) in read {
-                let to = self.e.add_int(to, at as i64, 64);
+                let to = self.e.add_int(to, at as i64, self.pointer);
                 self.e.store(to, value, n, tags);
             }
             return Ok(Vec::new());
@@ -989,11 +1082,14 @@ impl Lower<'_> {
     }
 }
 
-/// Pieces of a run of bytes that are accessed at once: words, and what is left.
-fn pieces(size: u64) -> Vec<(u64, u8)> {
+/// Pieces of a run of bytes that are accessed at once: words, each as wide as a pointer, and what is left.
+fn pieces(size: u64, word: u8) -> Vec<(u64, u8)> {
     let (mut at, mut out) = (0, Vec::new());
     while at < size {
-        let n = [8, 4, 2, 1].into_iter().find(|n| u64::from(*n) <= size - at).unwrap_or(1);
+        let n = [8, 4, 2, 1]
+            .into_iter()
+            .find(|n| *n <= word && u64::from(*n) <= size - at)
+            .unwrap_or(1);
         out.push((at, n));
         at += u64::from(n);
     }
@@ -1038,6 +1134,23 @@ fn binary(name: &str) -> Option<BinOp> {
         "shl" => BinOp::Shl,
         "lshr" => BinOp::Shr,
         "ashr" => BinOp::Sar,
+        "fadd" => BinOp::FloatAdd,
+        "fsub" => BinOp::FloatSub,
+        "fmul" => BinOp::FloatMul,
+        "fdiv" => BinOp::FloatDiv,
         _ => return None,
+    })
+}
+
+/// The bits of a number in floating point: as a decimal number, or by the bits that it has as a `double`, whichever
+/// type it has.
+fn float(text: &str, ty: &Type) -> Option<u128> {
+    let number = match text.strip_prefix("0x") {
+        Some(bits) => f64::from_bits(u64::from_str_radix(bits, 16).ok()?),
+        None => text.parse().ok().filter(|_| text.contains('.'))?,
+    };
+    Some(match ty {
+        Type::Float(32) => (number as f32).to_bits().into(),
+        _ => number.to_bits().into(),
     })
 }

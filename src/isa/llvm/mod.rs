@@ -16,7 +16,10 @@ use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst};
 use lower::Lower;
 
-pub struct Llvm;
+pub struct Llvm {
+    /// The bits of a pointer.
+    pub pointer: u8,
+}
 
 impl Isa for Llvm {
     fn arch(&self) -> Arch {
@@ -33,7 +36,7 @@ impl Isa for Llvm {
                 block = at;
             }
             let text = line.text.trim();
-            let lower = Lower::new(&tokens, at, block, &labels, &mut code, symbols);
+            let lower = Lower::new(&tokens, at, block, &labels, &mut code, symbols, self.pointer);
             let ops = lower
                 .instruction()
                 .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
@@ -51,7 +54,7 @@ impl Isa for Llvm {
     }
 
     fn address_bits(&self) -> u8 {
-        64
+        self.pointer
     }
 }
 

@@ -4,14 +4,16 @@ use super::Llvm;
 use crate::seq::{Machine, What};
 use litmake_ops::{Op, Tags, tag};
 
+const WIDE: Llvm = Llvm { pointer: 64 };
+
 fn refusal(text: &str) -> String {
-    Machine::default().code(&Llvm, text).err().unwrap_or_else(|| panic!("{text} is read"))
+    Machine::default().code(&WIDE, text).err().unwrap_or_else(|| panic!("{text} is read"))
 }
 
 /// The value of `%r` after some lines.
 fn value(text: &str) -> u128 {
     let mut machine = Machine::default();
-    machine.run(&Llvm, text);
+    machine.run(&WIDE, text);
     machine.reg("%r")
 }
 
@@ -38,6 +40,47 @@ fn arithmetic_is_within_the_width() {
         ("%a = insertvalue { i32, i1 } poison, i32 5, 0\n%r = extractvalue { i32, i1 } %a, 0", 5),
         ("%r = getelementptr inbounds { i8, [4 x i32] }, ptr null, i64 1, i32 1, i64 -1", 20),
         ("%r = ptrtoint i8* getelementptr (i8, i8* null, i64 3) to i64", 3),
+        // Numbers in floating point, by their bits.
+        ("%r = fadd contract float 1.500000e+00, 2.500000e-01", 0x3fe0_0000),
+        ("%r = fdiv double 1.000000e+00, 4.000000e+00", 0x3fd0_0000_0000_0000),
+        ("%r = fsub float 0x3FB99999A0000000, 0.000000e+00", 0x3dcc_cccd),
+        ("%r = fneg float 1.000000e+00", 0xbf80_0000),
+        ("%r = call double @llvm.fabs.f64(double -2.000000e+00)", 0x4000_0000_0000_0000),
+        (
+            "%r = call float @llvm.fmuladd.f32(float 2.000000e+00, float 3.000000e+00, float 1.000000e+00)",
+            0x40e0_0000,
+        ),
+        ("%r = sitofp i32 -1 to float", 0xbf80_0000),
+        ("%r = uitofp i8 -1 to double", 0x406f_e000_0000_0000),
+        ("%r = fptosi double -2.500000e+00 to i8", 0xfe),
+        ("%r = fptrunc double 1.500000e+00 to float", 0x3fc0_0000),
+        ("%r = fpext float 1.500000e+00 to double", 0x3ff8_0000_0000_0000),
+        ("%r = fcmp ogt float 2.000000e+00, 1.000000e+00", 1),
+        ("%r = fcmp one float 1.000000e+00, 1.000000e+00", 0),
+        ("%r = fcmp ueq float 1.000000e+00, 1.000000e+00", 1),
+        // What is no number: nothing is true of it but that it is none.
+        ("%r = fcmp olt double 0x7FF8000000000000, 1.000000e+00", 0),
+        ("%r = fcmp ult double 0x7FF8000000000000, 1.000000e+00", 1),
+        ("%r = fcmp ord double 0x7FF8000000000000, 1.000000e+00", 0),
+        ("%r = fcmp une double 0x7FF8000000000000, 0x7FF8000000000000", 1),
+    ] {
+        assert_eq!(value(text), expected, "{text}");
+    }
+}
+
+/// The same where pointers have 32 bits.
+#[test]
+fn pointers_have_the_width_that_is_told() {
+    let value = |text: &str| {
+        let mut machine = Machine::default();
+        machine.run(&Llvm { pointer: 32 }, text);
+        machine.reg("%r")
+    };
+    for (text, expected) in [
+        ("%r = getelementptr inbounds { i8, ptr }, ptr null, i32 1, i32 1", 12),
+        ("%r = getelementptr i8, ptr null, i64 -1", 0xffff_ffff),
+        ("%r = getelementptr i8, ptr null, i16 -1", 0xffff_ffff),
+        ("%r = ptrtoint ptr getelementptr (ptr, ptr null, i32 3) to i32", 12),
     ] {
         assert_eq!(value(text), expected, "{text}");
     }
@@ -74,7 +117,7 @@ fn a_switch_takes_the_case_that_is_equal() {
 #[test]
 fn accesses_have_their_orders() {
     let tags = |text: &str| {
-        let code = Machine::default().code(&Llvm, text).unwrap_or_else(|e| panic!("{e}"));
+        let code = Machine::default().code(&WIDE, text).unwrap_or_else(|e| panic!("{e}"));
         let ops = code.insts[0].ops.clone();
         ops.iter()
             .find_map(|op| match op {
@@ -102,7 +145,7 @@ fn accesses_have_their_orders() {
 fn copies_move_words_and_what_is_left() {
     let mut machine = Machine::default();
     machine.run(
-        &Llvm,
+        &WIDE,
         "store i64 1311768467463790320, ptr @a
          call void @llvm.memcpy.p0.p0.i64(ptr align 4 @b, ptr align 4 @a, i64 7, i1 false)
          %r = load i64, ptr @b",
@@ -117,7 +160,7 @@ fn copies_move_words_and_what_is_left() {
 fn the_librarys_operations_are_accesses() {
     let mut machine = Machine::default();
     machine.run(
-        &Llvm,
+        &WIDE,
         "call void @__atomic_store_16(ptr @x, i128 5, i32 5)
          %old = call i128 @__atomic_fetch_add_16(ptr @x, i128 2, i32 0)
          store i128 9, ptr @v
@@ -141,7 +184,7 @@ fn the_librarys_operations_are_accesses() {
 #[test]
 fn what_is_not_understood_is_named() {
     for (text, part) in [
-        ("%r = fadd float 1.0, 2.0", "`fadd`"),
+        ("%r = frem float 1.0, 2.0", "`frem`"),
         ("%r = load <2 x i32>, ptr @x", "vectors"),
         ("%r = load i24, ptr @x", "24 bits"),
         ("call void @foo()", "`foo`"),
@@ -171,7 +214,7 @@ fn what_is_not_understood_is_named() {
 #[test]
 fn intrinsics_of_targets_are_exclusives_and_barriers() {
     let ops = |text: &str| {
-        let code = Machine::default().code(&Llvm, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let code = Machine::default().code(&WIDE, text).unwrap_or_else(|e| panic!("{text}: {e}"));
         code.insts.iter().flat_map(|i| i.ops.clone()).collect::<Vec<Op>>()
     };
     let ordered = tag::C_SC | tag::C_A | tag::EX;

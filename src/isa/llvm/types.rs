@@ -1,7 +1,7 @@
 //! The types of LLVM's intermediate representation, and how their values lie in memory.
 //!
-//! An aggregate is the list of its scalars. The layout is that of targets whose pointers have 64 bits
-//! and whose integers are aligned to their size. It does not know instructions.
+//! An aggregate is the list of its scalars. The layout is that of targets whose integers are aligned to their size; how
+//! many bits a pointer has is told. It does not know instructions.
 
 /// More elements than this are refused: each is a register of its own.
 const MOST_SCALARS: u64 = 256;
@@ -13,9 +13,15 @@ const DEEPEST: usize = 32;
 pub enum Type {
     Void,
     Int(u8),
-    Pointer,
+    /// Of so many bits.
+    Pointer(u8),
+    /// A number in floating point: 32 or 64 bits.
+    Float(u8),
     Array(u64, Box<Type>),
-    Struct { fields: Vec<Type>, packed: bool },
+    Struct {
+        fields: Vec<Type>,
+        packed: bool,
+    },
 }
 
 /// A part of a value that is no aggregate: its bits, and its place in memory.
@@ -36,9 +42,9 @@ fn integer(token: &str) -> Option<u32> {
 }
 
 impl Type {
-    /// Reads the type that tokens begin with; gives it with the number of its tokens.
-    pub fn read(tokens: &[&str]) -> Result<(Type, usize), String> {
-        read(tokens, 0)
+    /// Reads the type that tokens begin with, where pointers have so many bits; gives it with the number of its tokens.
+    pub fn read(tokens: &[&str], pointer: u8) -> Result<(Type, usize), String> {
+        read(tokens, pointer, 0)
     }
 
     /// Bytes from one element of an array to the next.
@@ -46,7 +52,7 @@ impl Type {
         match self {
             Type::Void => 0,
             Type::Int(bits) => u64::from(bits.div_ceil(8)).next_power_of_two(),
-            Type::Pointer => 8,
+            Type::Pointer(bits) | Type::Float(bits) => u64::from(bits / 8),
             Type::Array(n, of) => of.size().saturating_mul(*n),
             Type::Struct { .. } => round(self.end(), self.align()),
         }
@@ -55,7 +61,7 @@ impl Type {
     fn align(&self) -> u64 {
         match self {
             Type::Void => 1,
-            Type::Int(_) | Type::Pointer => self.size().min(16),
+            Type::Int(_) | Type::Pointer(_) | Type::Float(_) => self.size().min(16),
             Type::Array(_, of) => of.align(),
             Type::Struct { packed: true, .. } => 1,
             Type::Struct { fields, .. } => fields.iter().map(Type::align).max().unwrap_or(1),
@@ -119,8 +125,9 @@ impl Type {
     fn collect(&self, at: u64, out: &mut Vec<Scalar>) {
         match self {
             Type::Void => {}
-            Type::Int(bits) => out.push(Scalar { bits: *bits, at }),
-            Type::Pointer => out.push(Scalar { bits: 64, at }),
+            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => {
+                out.push(Scalar { bits: *bits, at });
+            }
             Type::Array(..) | Type::Struct { .. } => {
                 for i in 0..self.parts() {
                     if let Some(part) = self.part(i) {
@@ -135,7 +142,7 @@ impl Type {
     pub fn count(&self) -> u64 {
         match self {
             Type::Void => 0,
-            Type::Int(_) | Type::Pointer => 1,
+            Type::Int(_) | Type::Pointer(_) | Type::Float(_) => 1,
             Type::Array(n, of) => of.count().saturating_mul(*n),
             Type::Struct { fields, .. } => fields.iter().map(Type::count).sum(),
         }
@@ -146,15 +153,15 @@ fn round(at: u64, align: u64) -> u64 {
     at.div_ceil(align.max(1)).saturating_mul(align.max(1))
 }
 
-fn read(tokens: &[&str], depth: usize) -> Result<(Type, usize), String> {
+fn read(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), String> {
     if depth > DEEPEST {
         return Err("unsupported: a type of so many levels".into());
     }
-    let (mut ty, mut n) = plain(tokens, depth)?;
+    let (mut ty, mut n) = plain(tokens, pointer, depth)?;
     // Pointers of LLVM before 15, to whatever: what is loaded through them is said elsewhere.
     loop {
         match tokens.get(n..).unwrap_or(&[]) {
-            ["*", ..] => (ty, n) = (Type::Pointer, n + 1),
+            ["*", ..] => (ty, n) = (Type::Pointer(pointer), n + 1),
             ["addrspace", "(", _, ")", ..] => n += 4,
             // A function's type, behind which stands its star.
             ["(", ..] => match skip(&tokens[n..]) {
@@ -182,20 +189,22 @@ pub fn skip(tokens: &[&str]) -> Option<usize> {
     None
 }
 
-fn plain(tokens: &[&str], depth: usize) -> Result<(Type, usize), String> {
+fn plain(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), String> {
     let bounded = |ty: Type, n| match ty.count() > MOST_SCALARS {
         true => Err(format!("unsupported: a value of more than {MOST_SCALARS} parts")),
         false => Ok((ty, n)),
     };
     match tokens {
         ["void", ..] => Ok((Type::Void, 1)),
-        ["ptr", ..] => Ok((Type::Pointer, 1)),
+        ["ptr", ..] => Ok((Type::Pointer(pointer), 1)),
+        ["float", ..] => Ok((Type::Float(32), 1)),
+        ["double", ..] => Ok((Type::Float(64), 1)),
         ["{", ..] => {
-            let (fields, n) = list(&tokens[1..], "}", depth)?;
+            let (fields, n) = list(&tokens[1..], "}", pointer, depth)?;
             bounded(Type::Struct { fields, packed: false }, n + 1)
         }
         ["<", "{", ..] => {
-            let (fields, n) = list(&tokens[2..], "}", depth)?;
+            let (fields, n) = list(&tokens[2..], "}", pointer, depth)?;
             match tokens.get(n + 2) {
                 Some(&">") => bounded(Type::Struct { fields, packed: true }, n + 3),
                 _ => Err("expected `>` behind a packed structure".into()),
@@ -204,7 +213,7 @@ fn plain(tokens: &[&str], depth: usize) -> Result<(Type, usize), String> {
         ["<", ..] => Err("unsupported: vectors".into()),
         ["[", count, "x", ..] => {
             let count = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
-            let (of, n) = read(&tokens[3..], depth + 1)?;
+            let (of, n) = read(&tokens[3..], pointer, depth + 1)?;
             match tokens.get(n + 3) {
                 Some(&"]") => bounded(Type::Array(count, Box::new(of)), n + 4),
                 _ => Err("expected `]` behind an array's type".into()),
@@ -222,14 +231,19 @@ fn plain(tokens: &[&str], depth: usize) -> Result<(Type, usize), String> {
     }
 }
 
-fn list(tokens: &[&str], close: &str, depth: usize) -> Result<(Vec<Type>, usize), String> {
+fn list(
+    tokens: &[&str],
+    close: &str,
+    pointer: u8,
+    depth: usize,
+) -> Result<(Vec<Type>, usize), String> {
     let mut fields = Vec::new();
     let mut n = 0;
     if tokens.first() == Some(&close) {
         return Ok((fields, 1));
     }
     loop {
-        let (ty, len) = read(tokens.get(n..).unwrap_or(&[]), depth + 1)?;
+        let (ty, len) = read(tokens.get(n..).unwrap_or(&[]), pointer, depth + 1)?;
         fields.push(ty);
         n += len + 1;
         match tokens.get(n - 1) {
@@ -246,8 +260,12 @@ mod tests {
     use super::*;
 
     fn ty(text: &str) -> Type {
+        of(text, 64)
+    }
+
+    fn of(text: &str, pointer: u8) -> Type {
         let tokens = tokens(text);
-        let (ty, n) = Type::read(&tokens).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let (ty, n) = Type::read(&tokens, pointer).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(n, tokens.len(), "{text}");
         ty
     }
@@ -257,6 +275,8 @@ mod tests {
         let pair = ty("{ i8, i32, [2 x i16], ptr }");
         assert_eq!((0..4).map(|i| pair.offset(i)).collect::<Vec<_>>(), [0, 4, 8, 16]);
         assert_eq!(pair.size(), 24);
+        let pair = of("{ i8, i32, [2 x i16], ptr, i64 }", 32);
+        assert_eq!((0..5).map(|i| pair.offset(i)).collect::<Vec<_>>(), [0, 4, 8, 12, 16]);
         assert_eq!(ty("<{ i8, i32 }>").size(), 5);
         assert_eq!(
             ty("{ i32, i1 }").scalars(),
@@ -267,17 +287,17 @@ mod tests {
     #[test]
     fn pointers_have_one_type() {
         for text in ["ptr", "i32*", "{ i32 }**", "void (i32*, ...)*", "i8 addrspace(1)*"] {
-            assert_eq!(ty(text), Type::Pointer, "{text}");
+            assert_eq!(ty(text), Type::Pointer(64), "{text}");
         }
     }
 
     #[test]
     fn what_is_not_known_is_named() {
-        for (text, why) in [("<2 x i32>", "vectors"), ("double", "double"), ("i256", "i256")] {
-            let e = Type::read(&tokens(text)).expect_err(text);
+        for (text, why) in [("<2 x i32>", "vectors"), ("half", "half"), ("i256", "i256")] {
+            let e = Type::read(&tokens(text), 64).expect_err(text);
             assert!(e.contains("unsupported") && e.contains(why), "{e}");
         }
-        assert!(Type::read(&tokens("[999999 x i32]")).is_err());
-        assert!(Type::read(&tokens(&"[ 1 x ".repeat(100))).is_err());
+        assert!(Type::read(&tokens("[999999 x i32]"), 64).is_err());
+        assert!(Type::read(&tokens(&"[ 1 x ".repeat(100)), 64).is_err());
     }
 }

@@ -1,0 +1,64 @@
+//! What the passes of a compiler did to tests, kept in a store.
+//!
+//! A result is known by all that has a part in it: the code of this crate and of those that it uses, the compiler and its
+//! libraries, how it is given tests, the models, and the test. It does not know how results are made.
+
+use super::blame::Passes;
+use super::judge::Court;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put, Records};
+use litmake_litmus::{Test, write};
+use litmake_stage::compilers::Tool;
+use litmake_toolchain::compile::Compiler;
+
+/// Results of one compiler in a store.
+pub struct Known<'a> {
+    records: &'a dyn Records,
+    tool: &'a Tool,
+    /// What all of them have in common.
+    asked: Digest,
+}
+
+impl<'a> Known<'a> {
+    /// Those of a compiler, which is a tool on this machine, and of a court's models.
+    pub fn new(
+        records: &'a dyn Records,
+        tool: &'a Tool,
+        compiler: &Compiler,
+        court: &Court,
+    ) -> Known<'a> {
+        let Compiler { profile, observe, storage, helpers, .. } = compiler;
+        let asked = Keyer::new("passes/1")
+            .field("litmake", env!("LITMAKE_CRATE").as_bytes())
+            .field("profile", &profile.fingerprint().0)
+            .field("compiler", &tool.digest.0)
+            .field("libraries", &tool.libraries.0)
+            .field("given", format!("{observe:?} {storage:?} {helpers}").as_bytes())
+            .field("models", &court.models().0)
+            .finish();
+        Known { records, tool, asked }
+    }
+
+    fn key(&self, test: &Test) -> Digest {
+        let key = Keyer::new("passes of a test/1").field("asked", &self.asked.0);
+        key.field("test", write(test).as_bytes()).finish()
+    }
+
+    /// The results of some tests, where they are known.
+    pub fn get(&self, tests: &[&Test]) -> Vec<Option<Passes>> {
+        let keys: Vec<Digest> = tests.iter().map(|test| self.key(test)).collect();
+        let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok();
+        self.records.get(&keys).into_iter().map(|bytes| bytes.and_then(read)).collect()
+    }
+
+    /// Keeps a result, unless the compiler was exchanged since it was looked up.
+    pub fn put(&self, test: &Test, passes: &Passes) {
+        if self.tool.guard.changed(self.records).is_some() {
+            return;
+        }
+        if let Ok(value) = serde_json::to_vec(passes) {
+            let key = self.key(test);
+            self.records.put(&[Put { kind: Kind::Action, key, value: &value }]);
+        }
+    }
+}
