@@ -74,7 +74,8 @@ fn threads(text: &str) -> (Vec<Vec<Asked>>, Vec<Asked>) {
         into.push('\n');
         open &= line != "}";
     }
-    let read = |(t, body): (usize, &String)| operations(body, &|local| is_read(body, &rest, t, local));
+    let read =
+        |(t, body): (usize, &String)| operations(body, &|local| is_read(body, &rest, t, local));
     // What a function does with a result is for its caller to say.
     let of_functions = operations(&shared, &|_| true);
     (bodies.iter().enumerate().map(read).collect(), of_functions)
@@ -156,7 +157,9 @@ mod tests {
     #[test]
     fn a_result_is_used_where_something_reads_it() {
         let exchange = "atomic_exchange_explicit(y, 2, memory_order_release);\n";
-        let says = |text: &str| words(text)[0].iter().any(|w| w.contains("exchange") && w.ends_with("unused"));
+        let says = |text: &str| {
+            words(text)[0].iter().any(|w| w.contains("exchange") && w.ends_with("unused"))
+        };
         assert!(says(&test(&format!("  {exchange}{LOAD}"), "0:r0=0")));
         assert!(says(&test(&format!("  int u = {exchange}{LOAD}"), "0:r0=0 /\\ 0:u1=0")));
         assert!(!says(&test(&format!("  int u = {exchange}{LOAD}"), "0:r0=0 /\\ 0:u=0")));

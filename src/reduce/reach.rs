@@ -142,6 +142,24 @@ fn without_pointers(test: &Test) -> Option<Test> {
     changed.then_some(next)
 }
 
+/// The test with the bodies of all functions in the places of their calls; none where it has no function, or
+/// one that cannot be put there.
+pub fn without_functions(test: &Test) -> Option<Test> {
+    if test.helpers.is_empty() {
+        return None;
+    }
+    let mut out = test.clone();
+    // One that calls another is done once that other is.
+    for _ in 0..test.helpers.len() {
+        let next = out.helpers.iter().find_map(|h| inlined(&out, h));
+        out = next?;
+        if out.helpers.is_empty() {
+            return super::read_again(&out);
+        }
+    }
+    None
+}
+
 /// The test with the body of a function in the place of its calls, where they stand alone or give a value
 /// to something.
 fn inlined(test: &Test, helper: &Function) -> Option<Test> {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::hidden;
 use super::{CANDIDATES, Chain, FINDINGS, Investigator, places};
 use crate::collect::{Collected, Open, Ran, form};
 use crate::verdict::Verdict;
@@ -144,6 +145,8 @@ impl Investigator<'_> {
         let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
         let mut kinds: HashMap<At, (Option<Needs>, u64)> = HashMap::new();
         let mut forms = 0;
+        // What is one bug though its tests have no form in common, by class and family.
+        let mut survivors: BTreeMap<(Class, String), usize> = BTreeMap::new();
         while let Some(first) = left.pop_front() {
             if self.context.stopped() || started.elapsed() > budget.time {
                 waiting.push(first);
@@ -166,13 +169,26 @@ impl Investigator<'_> {
                 done += 1;
                 continue;
             }
+            let way = self.alone(stage, &finding);
+            let hidden = way.as_ref().is_some_and(|way| {
+                let test = self.source(&way.0, &finding, run);
+                test.is_some_and(|test| self.survives(way, &finding, &test))
+            });
+            let kind = (finding.class, finding.family.clone());
+            if let (true, Some(bug)) = (hidden, survivors.get(&kind)) {
+                found
+                    .bugs
+                    .count(*bug, &finding.test, &finding.profiles, || finding.outcomes.clone());
+                *first.bug(found) = Some(*bug);
+                done += 1;
+                continue;
+            }
             if *count >= most {
                 waiting.push(first);
                 continue;
             }
             *count += 1;
             let finding = run.example(stage, finding);
-            let way = self.alone(stage, &finding);
             let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run));
             if self.context.stopped() {
                 waiting.push(first);
@@ -186,6 +202,19 @@ impl Investigator<'_> {
                 continue;
             };
             let (class, family) = (finding.class, finding.family.clone());
+            if hidden {
+                let reduced = smaller.reduced;
+                let finding = Finding {
+                    reproducer: reduced.source.clone(),
+                    reduced: Some(reduced),
+                    cause: hidden::CAUSE.to_string(),
+                    ..finding
+                };
+                let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
+                *first.bug(found) = Some(bug);
+                survivors.insert(kind, bug);
+                continue;
+            }
             // What stood in the way of seeing an earlier bug in it may be gone now.
             let earlier = self.within_reduced(&known, stage, &finding, &smaller.test);
             if let Some(bug) = earlier {
@@ -508,9 +537,9 @@ pub(super) fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bo
 
 /// A finding that needs no mix, as it is said of a test that nothing takes apart.
 fn without_mix(finding: Finding) -> Finding {
-    let command = ["thread", "instruction", "whole"].iter().fold(finding.command, |c, by| {
-        c.replacen(&format!(" --split {by}"), "", 1)
-    });
+    let command = ["thread", "instruction", "whole"]
+        .iter()
+        .fold(finding.command, |c, by| c.replacen(&format!(" --split {by}"), "", 1));
     Finding { command, mix: String::new(), alike: BTreeMap::new(), clash: Vec::new(), ..finding }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod bugs;
 mod explain;
+mod hidden;
 mod judged;
 mod mixing;
 
@@ -359,6 +360,18 @@ impl<'a> Investigator<'a> {
         if let Some(by) = chain.parts {
             return tests.iter().map(|t| self.in_parts(chain, by, profile, t)).collect();
         }
+        let code = self.piece(chain.compile, Some(profile));
+        self.verdicts_of(chain, profile, code, tests)
+    }
+
+    /// What a comparison says of some tests whose code a stage makes.
+    fn verdicts_of(
+        &mut self,
+        chain: &Chain,
+        profile: &Arc<Profile>,
+        compile: Option<Piece>,
+        tests: &[Test],
+    ) -> Vec<std::result::Result<Verdict, Failure>> {
         let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
         let mut out: Vec<std::result::Result<Verdict, Failure>> =
             vec![Err(Failure::stopped()); tests.len()];
@@ -381,9 +394,8 @@ impl<'a> Investigator<'a> {
             good = next;
         }
         let items: Vec<Vec<u8>> = good.iter().map(|i| texts[*i].clone()).collect();
-        let piece = self.piece(chain.compile, Some(profile));
         let mut code = Vec::new();
-        for (i, outcome) in good.iter().zip(self.apply(piece, &items)) {
+        for (i, outcome) in good.iter().zip(self.apply(compile, &items)) {
             match outcome {
                 Ok(text) => code.push((*i, text)),
                 Err(failure) => out[*i] = Err(failure),
