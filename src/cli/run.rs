@@ -135,7 +135,7 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
-    fn asked(&self) -> Asked<'_> {
+    pub fn asked(&self) -> Asked<'_> {
         Asked { pipeline: &self.pipeline, sets: &self.sets, targets: &self.targets }
     }
 
@@ -175,11 +175,9 @@ fn run(args: &Args) -> Result<u8> {
     }
     let Some(remote) = args.remote.open_for(&args.execution, args.dry_run)? else { return Ok(3) };
     options.remote = remote.cache();
-    if args.watch && args.execution.is_given() {
-        eprintln!("note: --watch does everything here, and asks no other machine");
-    }
+    options.elsewhere = remote.elsewhere();
     if args.watch {
-        let status = super::watch::run(args, workspace, &store, options);
+        let status = super::watch::run(args, workspace, &store, options, &remote);
         remote.end(&common::stop(), args.quiet);
         return status;
     }
@@ -188,7 +186,6 @@ fn run(args: &Args) -> Result<u8> {
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
-    options.elsewhere = remote.elsewhere();
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let (ask, eyes) = (&args.ask, Eyes::default());

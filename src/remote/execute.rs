@@ -82,7 +82,7 @@ pub struct Jobs {
 impl Jobs {
     pub fn set_recipe(&self, recipe: Vec<u8>, answers: Answers) {
         *lock(&self.recipe) = Some(Arc::new(recipe));
-        *lock(&self.answers) = answers;
+        lock(&self.answers).extend(answers);
     }
 
     pub fn is_open(&self) -> bool {
