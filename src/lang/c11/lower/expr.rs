@@ -9,7 +9,7 @@ use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, FloatLit, IntLit, UnaryOp};
 use litmake_litmus::c::print_type;
 use litmake_litmus::c::types::{ValueType, size_of};
-use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use litmake_ops::{BinOp, Op, Port, Tags, UnOp, Undefined, tag};
 
 /// What can be read and assigned.
 pub(super) enum Place {
@@ -412,7 +412,11 @@ impl Lower<'_> {
             UnaryOp::Not if ty.is_float() => {
                 Err(self.error(span, "this operator takes an integer"))
             }
-            UnaryOp::Neg => self.b.un(UnOp::Neg, &a, ty, width),
+            UnaryOp::Neg => {
+                let zero = self.b.constant(ty.clone(), 0);
+                self.no_overflow(BinOp::SubOverflows, &zero, &a)?;
+                self.b.un(UnOp::Neg, &a, ty, width)
+            }
             UnaryOp::Not => self.b.un(UnOp::Not, &a, ty, width),
             _ => Ok(a),
         }
@@ -437,7 +441,12 @@ impl Lower<'_> {
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let ty = a.ty.promoted();
             let a = self.convert(a, &ty)?;
+            let count = b;
             let b = self.convert(b, &ty)?;
+            match op == BinaryOp::Shl && ty.signed() {
+                true => self.no_overflow(BinOp::ShlOverflows, &a, &b)?,
+                false => self.counts(count, ty.bits())?,
+            }
             let op = match (op, ty.signed()) {
                 (BinaryOp::Shl, _) => BinOp::Shl,
                 (_, true) => BinOp::Sar,
@@ -467,6 +476,12 @@ impl Lower<'_> {
             BinaryOp::Rem => BinOp::RemU,
             _ => return Err(self.error(span, format!("`{}` is no arithmetic", op.text()))),
         };
+        match op {
+            BinOp::Add => self.no_overflow(BinOp::AddOverflows, &a, &b)?,
+            BinOp::Sub => self.no_overflow(BinOp::SubOverflows, &a, &b)?,
+            BinOp::Mul => self.no_overflow(BinOp::MulOverflows, &a, &b)?,
+            _ => {}
+        }
         match op {
             BinOp::DivS | BinOp::DivU | BinOp::RemS | BinOp::RemU => self.divide(op, &a, &b),
             _ => self.b.bin(op, &a, &b, ty, width),
@@ -510,9 +525,108 @@ impl Lower<'_> {
         }
     }
 
+    // What C leaves undefined.
+
+    /// Lowers with arithmetic that wraps around by definition.
+    pub(super) fn wrapping<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = std::mem::replace(&mut self.wraps, true);
+        let out = f(self);
+        self.wraps = before;
+        out
+    }
+
+    /// Lowers what is computed only where the value is true (`when`), or only where it is not.
+    fn guarded<T>(
+        &mut self,
+        value: &Value,
+        when: bool,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.guards.push((value.clone(), when));
+        let out = f(self);
+        self.guards.pop();
+        out
+    }
+
+    /// The behaviour is undefined where the value is not 0, if it gets there.
+    fn undefined(&mut self, cond: Value, what: Undefined) -> Result<()> {
+        let mut all = cond;
+        for (guard, when) in self.guards.clone() {
+            if matches!(all.src, Src::Const(0)) {
+                return Ok(());
+            }
+            let guard = match when {
+                true => self.truth(&guard, ValueType::INT)?,
+                false => self.b.un(UnOp::IsZero, &guard, ValueType::INT, guard.ty.bits())?,
+            };
+            all = match guard.src {
+                Src::Const(0) => return Ok(()),
+                Src::Const(_) => all,
+                _ => self.b.bin(BinOp::And, &all, &guard, ValueType::INT, 32)?,
+            };
+        }
+        match all.src {
+            Src::Const(0) => Ok(()),
+            _ => self.b.undefined(&all, what),
+        }
+    }
+
+    /// Whether nothing is undefined here: what a read-modify-write does with what it read wraps
+    /// around, too.
+    fn defined(&self) -> bool {
+        self.wraps || self.b.in_list()
+    }
+
+    fn no_overflow(&mut self, op: BinOp, a: &Value, b: &Value) -> Result<()> {
+        if self.defined() || !a.ty.signed() {
+            return Ok(());
+        }
+        let what = match op {
+            BinOp::ShlOverflows => Undefined::Shift,
+            _ => Undefined::Overflow,
+        };
+        let cond = self.b.bin(op, a, b, ValueType::INT, a.ty.bits())?;
+        self.undefined(cond, what)
+    }
+
+    /// A shift's count is below the width.
+    fn counts(&mut self, count: &Value, width: u8) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let ty = count.ty.promoted();
+        let count = self.convert(count, &ty)?;
+        let width = self.b.constant(ty.clone(), width.into());
+        let cond = self.b.bin(BinOp::LeU, &width, &count, ValueType::INT, ty.bits())?;
+        self.undefined(cond, Undefined::Shift)
+    }
+
+    /// A divisor is not 0, and the quotient fits.
+    fn divides(&mut self, a: &Value, b: &Value) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let width = a.ty.bits();
+        let none = self.b.un(UnOp::IsZero, b, ValueType::INT, width)?;
+        self.undefined(none, Undefined::Division)?;
+        if !a.ty.signed() {
+            return Ok(());
+        }
+        let least = self.b.constant(a.ty.clone(), 1 << (width - 1));
+        let minus_one = self.b.constant(a.ty.clone(), u128::MAX);
+        let least = self.b.bin(BinOp::Eq, a, &least, ValueType::INT, width)?;
+        let minus_one = self.b.bin(BinOp::Eq, b, &minus_one, ValueType::INT, width)?;
+        if [&least, &minus_one].iter().any(|v| matches!(v.src, Src::Const(0))) {
+            return Ok(());
+        }
+        let both = self.b.bin(BinOp::And, &least, &minus_one, ValueType::INT, 32)?;
+        self.undefined(both, Undefined::Overflow)
+    }
+
     /// Division that never divides by zero: then the quotient is 0, and the remainder all.
     fn divide(&mut self, op: BinOp, a: &Value, b: &Value) -> Result<Value> {
         let (ty, width) = (a.ty.clone(), a.ty.bits());
+        self.divides(a, b)?;
         if matches!(b.src, Src::Const(c) if c != 0) {
             return self.b.bin(op, a, b, ty, width);
         }
@@ -596,7 +710,7 @@ impl Lower<'_> {
         if is_pure(b) {
             let a = self.expr(a)?;
             let a = self.truth(&a, ValueType::INT)?;
-            let b = self.expr(b)?;
+            let b = self.guarded(&a, op == BinaryOp::LogicalAnd, |l| l.expr(b))?;
             let b = self.truth(&b, ValueType::INT)?;
             let op = match op {
                 BinaryOp::LogicalAnd => BinOp::And,
@@ -627,9 +741,9 @@ impl Lower<'_> {
         if is_pure(yes) && is_pure(no) && ty != ValueType::Void {
             let cond = self.expr(cond)?;
             let cond = self.decided(cond)?;
-            let yes = self.expr(yes)?;
+            let yes = self.guarded(&cond, true, |l| l.expr(yes))?;
             let yes = self.convert(&yes, &ty)?;
-            let no = self.expr(no)?;
+            let no = self.guarded(&cond, false, |l| l.expr(no))?;
             let no = self.convert(&no, &ty)?;
             return self.b.select(&cond, &yes, &no);
         }

@@ -6,7 +6,9 @@
 //!
 //! Choices where C says nothing, or herd something else:
 //! - A division by zero gives 0, a remainder by zero the dividend, signed overflow wraps around,
-//!   and a shift by the width or more gives 0 (or the sign).
+//!   and a shift by the width or more gives 0 (or the sign). The code also says that the behaviour
+//!   is undefined then ([`Op::Undefined`](litmake_ops::Op::Undefined)), but for atomic operations,
+//!   which wrap around in C, and for the kernel, which is compiled so that all does.
 //! - A plain access to an atomic object is non-atomic, as in herd, unless [`Options`] say that
 //!   it is seq_cst, as in C. Compound assignments and `++` on atomic objects, which herd does
 //!   not have, are always seq_cst read-modify-writes.
@@ -131,6 +133,8 @@ fn lower<'a>(
         )],
         frames: Vec::with_capacity(1),
         calls: 0,
+        wraps: dialect.is_some_and(|d| d.kernel),
+        guards: Vec::new(),
     };
     let end = l.b.label();
     l.frames.push(Frame::new(f, end, None));
@@ -234,6 +238,11 @@ struct Lower<'a> {
     scopes: Vec<HashMap<&'a str, usize>>,
     frames: Vec<Frame<'a>>,
     calls: usize,
+    /// Whether arithmetic wraps around by definition.
+    wraps: bool,
+    /// What decides whether the value that is being computed is used at all: a condition, and what
+    /// it has to be.
+    guards: Vec<(Value, bool)>,
 }
 
 impl<'a> Lower<'a> {
