@@ -17,6 +17,7 @@ mod ptx;
 #[path = "../common/litmus.rs"]
 mod random;
 mod reference;
+mod structures;
 mod undefined;
 mod visible;
 #[path = "../common/wide.rs"]
