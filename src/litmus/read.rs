@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
-use super::{Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state};
+use super::{
+    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state,
+};
 use crate::c::ast::Function;
 use crate::c::structs::{Struct, define};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};

@@ -216,10 +216,8 @@ pub fn normal(ty: &Type) -> Type {
         Type::Restrict(t) => qualify(Type::Restrict(Arc::new(normal(t))), false, false, false),
         Type::Pointer(t) => Type::Pointer(Arc::new(normal(t))),
         Type::Array(t, n) => Type::Array(Arc::new(normal(t)), *n),
-        Type::Int { .. }
-        | Type::Float { .. }
-        | Type::Void
-        | Type::Struct(_)
-        | Type::Named(_) => ty.clone(),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => {
+            ty.clone()
+        }
     }
 }

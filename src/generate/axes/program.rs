@@ -214,7 +214,10 @@ impl<'p> Program<'p> {
         }
         match self.member {
             "copied" | "copied-after" => {
-                self.kind == "plain" && !self.array() && self.alias == "direct" && self.call == "none"
+                self.kind == "plain"
+                    && !self.array()
+                    && self.alias == "direct"
+                    && self.call == "none"
             }
             "union" => {
                 self.kind == "plain"
@@ -1090,7 +1093,9 @@ impl<'p> Program<'p> {
                 let text = match name.as_str() {
                     name if name.starts_with('q') => format!("{ty} {name} = 7;"),
                     "k" => "int k = 1;".to_string(),
-                    "x" if has_data(self.shape) && self.array() && !self.is_member() => format!("{ty} x[4];"),
+                    "x" if has_data(self.shape) && self.array() && !self.is_member() => {
+                        format!("{ty} x[4];")
+                    }
                     name => format!("{ty} {name};"),
                 };
                 init.insert(name.clone(), text);

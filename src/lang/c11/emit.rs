@@ -635,8 +635,7 @@ impl Rewrite<'_> {
                     Some(ty) if ty.is_atomic() && self.plain() => {
                         let address =
                             Expr::new(ExprKind::Unary(UnaryOp::Addr, Box::new(member)), e.span);
-                        let ty =
-                            qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
+                        let ty = qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
                         ExprKind::Unary(UnaryOp::Deref, Box::new(cast(ty, address)))
                     }
                     _ => return member,

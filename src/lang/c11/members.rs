@@ -28,7 +28,10 @@ pub fn members(test: &Test) -> Members {
     let defined = shared_locations(test).into_iter().filter_map(|(name, ty)| match ty.bare() {
         Type::Struct(s) => {
             let values = s.values();
-            Some((name, values.iter().filter_map(|(at, ty, _)| Some((*at, size_of(ty)?))).collect()))
+            Some((
+                name,
+                values.iter().filter_map(|(at, ty, _)| Some((*at, size_of(ty)?))).collect(),
+            ))
         }
         _ => None,
     });

@@ -12,5 +12,7 @@ mod print;
 pub mod structs;
 pub mod types;
 
-pub use parse::{no_definitions, parse_definition, parse_function, parse_function_with, parse_type};
+pub use parse::{
+    no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
+};
 pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};

@@ -79,7 +79,9 @@ pub fn no_definitions(source: &Source, span: Span, word: &str) -> Box<Diag> {
     let help = match word {
         "typedef" => "write the type itself",
         "enum" => "write numbers",
-        _ => "define it by itself, with a name, before the functions: `struct s { int a; char b; };`",
+        _ => {
+            "define it by itself, with a name, before the functions: `struct s { int a; char b; };`"
+        }
     };
     Diag::at(source, span, what).kind(FailureKind::Unsupported).help(help)
 }
@@ -96,7 +98,14 @@ struct Head {
 
 impl<'a> Parser<'a> {
     pub fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0, head: Head::default(), structs: Vec::new() })
+        Ok(Parser {
+            source,
+            tokens: tokens(source, span)?,
+            at: 0,
+            depth: 0,
+            head: Head::default(),
+            structs: Vec::new(),
+        })
     }
 
     // Tokens.
@@ -561,9 +570,13 @@ impl<'a> Parser<'a> {
         let mut of = ty.bare();
         while let Type::Array(inner, n) = of {
             if *n == 0 {
-                return Err(Diag::at(self.source, span, "an array without a size is no member here")
-                    .kind(FailureKind::Unsupported)
-                    .help("give it a size"));
+                return Err(Diag::at(
+                    self.source,
+                    span,
+                    "an array without a size is no member here",
+                )
+                .kind(FailureKind::Unsupported)
+                .help("give it a size"));
             }
             of = inner.bare();
         }

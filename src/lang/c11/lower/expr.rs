@@ -131,7 +131,8 @@ impl Lower<'_> {
                 let ty = self.local_type(id);
                 let (at, member) = self.find_member(&ty, name, span)?;
                 let values = structure(&ty).map(|s| s.values()).unwrap_or_default();
-                let number = values.iter().position(|(o, t, _)| *o == at && t.bare() == member.bare());
+                let number =
+                    values.iter().position(|(o, t, _)| *o == at && t.bare() == member.bare());
                 match (self.vars[id].home, number) {
                     (Home::Values(first), Some(n)) => Ok(Place::Local(first + n)),
                     _ => Err(self

@@ -537,7 +537,10 @@ impl<'a> Lower<'a> {
         {
             let value = self.expr(init)?;
             if let build::Src::Local(id) = value.src {
-                self.bind(&d.name, Var { value_type, home: Home::AddressOf(id), stable: true, structure: None });
+                self.bind(
+                    &d.name,
+                    Var { value_type, home: Home::AddressOf(id), stable: true, structure: None },
+                );
                 return Ok(());
             }
         }
