@@ -121,7 +121,7 @@ fn signed(ty: &Type) -> Type {
         Type::Const(to) => Type::Const(of(to)),
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => ty.clone(),
     }
 }
 

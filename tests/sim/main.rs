@@ -17,6 +17,8 @@ mod ptx;
 #[path = "../common/litmus.rs"]
 mod random;
 mod reference;
+mod structures;
+mod undefined;
 mod visible;
 #[path = "../common/wide.rs"]
 mod wide;

@@ -98,6 +98,21 @@ pub const ALIASES: [&str; 12] = [
     "local-pointer",
 ];
 
+/// Where the data lives: alone, or as the member `m` of a structure or a union, with other members
+/// beside it.
+pub const MEMBERS: [&str; 10] = [
+    "alone",
+    "between",
+    "neighbours",
+    "neighbours-8",
+    "beside-atomic",
+    "beside-const",
+    "copied",
+    "copied-after",
+    "flag-inside",
+    "union",
+];
+
 /// What is around a write of the data.
 pub const WRITES: [&str; 10] = [
     "once",
