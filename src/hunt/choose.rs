@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::Drawn;
+use super::asks::words;
 use super::sequences::{Form, form};
 use litmake_litmus::Test;
 
@@ -126,7 +127,7 @@ impl Uses {
             },
         );
         let asked: BTreeMap<usize, Vec<u32>> =
-            of.iter().map(|(at, code)| (*at, uses(&asked(&drawn[*at].text), code))).collect();
+            of.iter().map(|(at, code)| (*at, uses(&words(&drawn[*at].text), code))).collect();
         for at in &taken {
             self.compared(&asked[at]);
         }
@@ -208,41 +209,4 @@ fn uses(asked: &[BTreeSet<String>], code: &[&Code]) -> Vec<u32> {
         }
     }
     out.into_iter().collect()
-}
-
-/// The atomic operations with their orders that each thread of a C test makes. What functions do counts for
-/// all threads.
-pub fn asked(text: &str) -> Vec<BTreeSet<String>> {
-    let mut out: Vec<BTreeSet<String>> = Vec::new();
-    let mut shared = BTreeSet::new();
-    for line in text.lines() {
-        let head = line
-            .strip_prefix('P')
-            .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        if head.is_some_and(|rest| rest.trim_start().starts_with('(')) {
-            out.push(BTreeSet::new());
-        }
-        out.last_mut().unwrap_or(&mut shared).extend(operations(line));
-    }
-    for words in &mut out {
-        words.extend(shared.iter().cloned());
-    }
-    out
-}
-
-/// The atomic operations of a line, each with its orders.
-fn operations(line: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    for word in words {
-        match (word.strip_prefix("memory_order_"), out.last_mut()) {
-            (Some(order), Some(operation)) => {
-                operation.push(' ');
-                operation.push_str(order);
-            }
-            _ if word.starts_with("atomic_") && word != "atomic_int" => out.push(word.to_string()),
-            _ => {}
-        }
-    }
-    out
 }

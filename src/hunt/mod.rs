@@ -5,6 +5,7 @@
 //! cost, and of those that were compiled a part is chosen to be compared (`choose`). It does not know
 //! how tests are compiled and compared: it gives tests, and is told the code that compilers made of them.
 
+pub mod asks;
 pub mod choose;
 pub mod cover;
 pub mod sequences;
@@ -24,7 +25,7 @@ use litmake_generate::axes::Random;
 use sources::{Place, Sources};
 
 /// The version of what is kept of a hunt.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// So many leads are kept, the best.
 const LEADS: usize = 4000;
@@ -37,6 +38,9 @@ const RECENT: u32 = 32;
 
 /// The arm of the tests that are beside such as were new.
 const BESIDE: &str = "beside new ones";
+
+/// The test whose source has most that is new is drawn of so many.
+const DRAWN_OF: usize = 8;
 
 /// What a test costs beside its code, in instructions: it is written, read and handed about.
 const EACH: u64 = 16;
@@ -151,6 +155,8 @@ pub struct Hunt {
     uses: Uses,
     /// Tests that were drawn, by their texts.
     done: BTreeSet<u64>,
+    /// Sequences of operations in their sources.
+    asked: BTreeSet<u64>,
     /// How it went on.
     pub marks: Vec<Mark>,
     /// What was in the tests.
@@ -175,6 +181,7 @@ impl Hunt {
             unjudged: BTreeMap::new(),
             uses: Uses::default(),
             done: BTreeSet::new(),
+            asked: BTreeSet::new(),
             marks: Vec::new(),
             cover: Cover::default(),
         }
@@ -197,18 +204,46 @@ impl Hunt {
             self.draws += 1;
             let mut random = Random::of(self.seed, self.draws);
             let arm = self.pick(&mut random);
-            let place = match arm.checked_sub(self.arms.len() - 1) {
-                Some(_) => self.leads.pop_first().map(|lead| lead.place),
-                None => sources.draw(arm, &mut random),
+            let drawn = match arm.checked_sub(self.arms.len() - 1) {
+                Some(_) => self.leads.pop_first().and_then(|lead| self.at(sources, lead.place)),
+                None => self.of_source(sources, arm, &mut random),
             };
-            let Some(place) = place else { continue };
-            let Some((name, text)) = sources.test(&place) else { continue };
+            let Some((place, name, text)) = drawn else { continue };
             if self.done.insert(Digest::of(text.as_bytes()).prefix()) && names.insert(name.clone())
             {
+                self.asked.extend(asks::sequences(&text));
                 out.push(Drawn { name, text, arm, place });
             }
         }
         out
+    }
+
+    fn at(&self, sources: &mut Sources, place: Place) -> Option<(Place, String, String)> {
+        let (name, text) = sources.test(&place)?;
+        Some((place, name, text))
+    }
+
+    /// A test of a source: of a few by chance the one whose source has most that is new for its size.
+    fn of_source(
+        &self,
+        sources: &mut Sources,
+        arm: usize,
+        random: &mut Random,
+    ) -> Option<(Place, String, String)> {
+        let tries = if self.blind { 1 } else { DRAWN_OF };
+        let mut best: Option<(usize, (Place, String, String))> = None;
+        for _ in 0..tries {
+            let place = sources.draw(arm, random);
+            let Some(test) = place.and_then(|place| self.at(sources, place)) else { continue };
+            let all = asks::sequences(&test.2);
+            let new = all.iter().filter(|s| !self.asked.contains(s)).count();
+            // A test costs something however small it is.
+            let worth = new * 1000 / (all.len() + 4);
+            if best.as_ref().is_none_or(|(most, _)| worth > *most) {
+                best = Some((worth, test));
+            }
+        }
+        best.map(|(_, test)| test)
     }
 
     fn pick(&self, random: &mut Random) -> usize {

@@ -163,11 +163,11 @@ fn what_is_new_is_compared_and_what_is_known_is_not() {
 fn what_a_thread_asks_for_is_its_operations_with_their_orders() {
     let text = "C t\n{ int x; }\nstatic void give(_Atomic int *f) {\natomic_thread_fence(memory_order_release);\n}\n\
                 P0(_Atomic int *x) {\natomic_compare_exchange_weak_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);\n}\n\
-                P1 (atomic_int* x) {\nint r = atomic_load(x);\n}\nexists (x=0)\n";
+                P1 (atomic_int* x) {\nint r = atomic_load(x);\n}\nexists (1:r=0)\n";
     let words: Vec<Vec<String>> =
-        choose::asked(text).into_iter().map(|w| w.into_iter().collect()).collect();
+        asks::words(text).into_iter().map(|w| w.into_iter().collect()).collect();
     let fence = "atomic_thread_fence release";
-    let cas = "atomic_compare_exchange_weak_explicit acq_rel relaxed";
+    let cas = "atomic_compare_exchange_weak_explicit acq_rel relaxed unused";
     assert_eq!(words, [[cas, fence], ["atomic_load", fence]]);
 }
 

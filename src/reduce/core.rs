@@ -296,11 +296,9 @@ fn unconditional(test: &Test, thread: usize) -> Option<Test> {
     let mut out = with_body(test, thread, body);
     let mut locals = Vec::new();
     f.each_declarator(&mut |d, _| locals.push(d.name.clone()));
-    let seen =
-        |name| Prop::Cmp(Place::Reg { thread, name }, CmpOp::Eq, Operand::Value(Value::Int(1)));
-    let before = std::mem::replace(&mut out.condition.prop, Prop::True);
-    let all: Vec<Prop> = std::iter::once(before).chain(locals.into_iter().map(seen)).collect();
-    out.condition.prop = litmus::and(all);
+    for name in locals {
+        super::names::observe(&mut out, Place::Reg { thread, name });
+    }
     Some(out)
 }
 

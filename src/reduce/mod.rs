@@ -16,6 +16,7 @@ pub mod within;
 
 pub use core::{Core, core};
 pub use normal::normal;
+pub use reach::without_functions;
 pub use within::within;
 
 use std::collections::HashSet;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use litmake_litmus::c::ast::{Expr, ExprKind, Function};
-use litmake_litmus::{self as litmus, Body, Operand, Place, Prop, Test};
+use litmake_litmus::{self as litmus, Body, CmpOp, Operand, Place, Prop, Test, Type, Value};
 
 /// Renames the places that a test shows; what has no new name is not shown any more.
 pub fn keep(test: &mut Test, f: &dyn Fn(&Place) -> Option<Place>) {
@@ -118,4 +118,31 @@ pub fn tidy(test: &Test) -> Test {
         Place::Reg { .. } => true,
     });
     out
+}
+
+/// Observes another place, whatever it holds.
+pub fn observe(test: &mut Test, place: Place) {
+    if test.shown().contains(&place) {
+        return;
+    }
+    let seen = Prop::Cmp(place, CmpOp::Eq, Operand::Value(Value::Int(1)));
+    test.condition.prop = match std::mem::replace(&mut test.condition.prop, Prop::True) {
+        Prop::True => seen,
+        before => litmus::and(vec![before, seen]),
+    };
+}
+
+/// Observes the locals of every thread that are numbers.
+pub fn observe_locals(test: &mut Test) {
+    let mut places = Vec::new();
+    for (thread, body) in test.threads.iter().enumerate() {
+        if let Body::C(f) = body {
+            f.each_declarator(&mut |d, _| {
+                if matches!(d.ty.bare(), Type::Int { .. }) {
+                    places.push(Place::Reg { thread, name: d.name.clone() });
+                }
+            });
+        }
+    }
+    places.into_iter().for_each(|place| observe(test, place));
 }

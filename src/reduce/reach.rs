@@ -7,6 +7,7 @@ use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Part, Stmt, Stm
 use litmake_litmus::{Body, InitValue, Place, Test, Type};
 
 use super::names;
+use super::normal::uses;
 
 /// Tests that reach the same in a simpler way: each is a try.
 pub fn simpler(test: &Test) -> Vec<Test> {
@@ -29,7 +30,14 @@ pub fn simpler(test: &Test) -> Vec<Test> {
         out.push(next);
     }
     out.extend(without_pointers(test));
-    out.extend(test.helpers.iter().filter_map(|h| inlined(test, h)));
+    for inlined in test.helpers.iter().filter_map(|h| inlined(test, h)) {
+        // A compiler cannot leave out what a function gives that it does not see into. What nothing
+        // observes it can.
+        let mut observed = inlined.clone();
+        names::observe_locals(&mut observed);
+        out.extend([inlined, observed]);
+    }
+    out.extend(at_the_end(test));
     let arrays = test.init.iter().filter_map(|i| match (&i.place, &i.ty) {
         (Place::Mem { name, index: None }, Some(Type::Array(..))) => Some(name.clone()),
         _ => None,
@@ -132,6 +140,24 @@ fn without_pointers(test: &Test) -> Option<Test> {
         body.iter_mut().for_each(|s| each_expr(s, &mut |e| replace(e, &held)));
     });
     changed.then_some(next)
+}
+
+/// The test with the bodies of all functions in the places of their calls; none where it has no function, or
+/// one that cannot be put there.
+pub fn without_functions(test: &Test) -> Option<Test> {
+    if test.helpers.is_empty() {
+        return None;
+    }
+    let mut out = test.clone();
+    // One that calls another is done once that other is.
+    for _ in 0..test.helpers.len() {
+        let next = out.helpers.iter().find_map(|h| inlined(&out, h));
+        out = next?;
+        if out.helpers.is_empty() {
+            return super::read_again(&out);
+        }
+    }
+    None
 }
 
 /// The test with the body of a function in the place of its calls, where they stand alone or give a value
@@ -268,6 +294,63 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
         }
     }
     out
+}
+
+/// Tests in which what a load gives to nothing but the condition is left out, and what its location holds in
+/// the end is observed in its place.
+fn at_the_end(test: &Test) -> Vec<Test> {
+    let mut out = Vec::new();
+    let shown = test.shown();
+    for (thread, body) in test.threads.iter().enumerate() {
+        let Body::C(f) = body else { return Vec::new() };
+        for (at, s) in f.body.iter().enumerate() {
+            let Some((local, name)) = loaded(s) else { continue };
+            let mut rest = f.clone();
+            rest.body.remove(at);
+            let own = Place::Reg { thread, name: local.clone() };
+            if !shown.contains(&own) || uses(&rest, &local) > 0 {
+                continue;
+            }
+            let array = test.init.iter().any(|i| {
+                let is_it = matches!(&i.place, Place::Mem { name: n, .. } if *n == name);
+                is_it && matches!(i.ty, Some(Type::Array(..)))
+            });
+            let location = Place::Mem { name, index: array.then_some(0) };
+            let mut next = test.clone();
+            next.threads[thread] = Body::C(rest);
+            names::keep(&mut next, &|place| {
+                Some(if *place == own { location.clone() } else { place.clone() })
+            });
+            out.push(next);
+        }
+    }
+    out
+}
+
+/// The local and the location of a statement that loads the one from the other.
+fn loaded(s: &Stmt) -> Option<(String, String)> {
+    let (local, value) = match &s.kind {
+        StmtKind::Decl(list) => match &list[..] {
+            [d] => (d.name.clone(), d.init.as_ref()?),
+            _ => return None,
+        },
+        StmtKind::Expr(Expr { kind: ExprKind::Assign(None, to, value), .. }) => match &to.kind {
+            ExprKind::Name(n) => (n.clone(), &**value),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let from = match &value.kind {
+        ExprKind::Unary(UnaryOp::Deref, from) => from,
+        ExprKind::Call(name, args) if matches!(&**name, "atomic_load_explicit" | "atomic_load") => {
+            args.first()?
+        }
+        _ => return None,
+    };
+    match &from.kind {
+        ExprKind::Name(n) => Some((local, n.clone())),
+        _ => None,
+    }
 }
 
 /// The test in which a location that is always reached as a pointer to something else is that.

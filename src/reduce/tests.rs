@@ -484,3 +484,50 @@ fn a_number_that_two_threads_have_stays_one_number() {
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("e = 1;")), "{list:?}");
 }
+
+#[test]
+fn what_a_load_gives_at_the_end_is_in_memory() {
+    let start = test(
+        "C t\n{}\nP0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); \
+         int r0 = atomic_load_explicit(x, memory_order_relaxed); }\nexists (0:r0=0)\n",
+    );
+    let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
+    let is_it = |t: &String| !t.contains("atomic_load") && t.contains("exists ([x]=0)");
+    assert!(list.iter().any(is_it), "{list:?}");
+    // What is used is read all the same.
+    let used = test(
+        "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int r0 = atomic_load_explicit(x, memory_order_relaxed); \
+         atomic_store_explicit(y, r0, memory_order_relaxed); }\nexists (0:r0=0)\n",
+    );
+    let list: Vec<String> = simpler(&used).iter().map(litmus::write).collect();
+    assert!(list.iter().all(|t| t.contains("atomic_load")), "{list:?}");
+}
+
+#[test]
+fn what_a_function_gives_can_be_observed_once_its_body_stands_in_its_place() {
+    let start = test(
+        "C t\n{}\nint give(atomic_int *f) { int r = 0; r = atomic_fetch_add_explicit(f, 1, memory_order_relaxed); \
+         return r; }\nP0(atomic_int *x) { give(x); }\nexists (x=0)\n",
+    );
+    let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
+    let is_it = |t: &String| !t.contains("give") && t.contains("0:r_1=1");
+    assert!(list.iter().any(is_it), "{list:?}");
+}
+
+#[test]
+fn a_core_of_one_width_is_looked_for_in_that_width_and_seen_as_it_was() {
+    let core_test = test(
+        "C t\n{}\nP0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }\nexists (x=0)\n",
+    );
+    let core = core(&core_test, 0, &mut |tests| vec![false; tests.len()]);
+    let larger = test(
+        "C t\n{}\nP0(atomic_int *y, _Atomic __int128 *z) { atomic_store_explicit(y, 1, memory_order_relaxed); \
+         atomic_store_explicit(z, 1, memory_order_relaxed); \
+         int r0 = atomic_load_explicit(z, memory_order_relaxed); }\nexists (0:r0=0)\n",
+    );
+    let list: Vec<String> = within(&larger, &core).iter().map(litmus::write).collect();
+    let stores: Vec<&String> = list.iter().filter(|t| t.contains("atomic_store")).collect();
+    assert!(!stores.is_empty(), "{list:?}");
+    assert!(stores.iter().all(|t| t.contains("(z, 1") && t.contains("[z]=")), "{list:?}");
+    assert!(list.iter().all(|t| !t.contains("(y, 1")), "{list:?}");
+}

@@ -15,6 +15,7 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     let mut out = vec![locals(&all_plain, None, &plain)];
     out.extend([all_plain, with_types(test, None, &unqualified)]);
     out.push(locals(&with_types(test, None, &signed), None, &signed));
+    out.push(locals(&with_types(test, None, &narrower), None, &narrower));
     let mut names: Vec<&str> = functions(test).flat_map(|f| &f.params).map(|p| &*p.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -122,6 +123,23 @@ fn signed(ty: &Type) -> Type {
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
         Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => ty.clone(),
+    }
+}
+
+/// Where `int` does not do, a fault of 16 bits is often one of 8, and one of 128 bits one of 64.
+fn narrower(ty: &Type) -> Type {
+    let of = |of: &Type| Arc::new(narrower(of));
+    match ty {
+        Type::Int { bytes: bytes @ (2 | 16), signed } => {
+            Type::Int { bytes: bytes / 2, signed: *signed }
+        }
+        Type::Array(to, n) => Type::Array(of(to), *n),
+        Type::Pointer(to) => Type::Pointer(of(to)),
+        Type::Atomic(to) => Type::Atomic(of(to)),
+        Type::Const(to) => Type::Const(of(to)),
+        Type::Volatile(to) => Type::Volatile(of(to)),
+        Type::Restrict(to) => Type::Restrict(of(to)),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
     }
 }
 

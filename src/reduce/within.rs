@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::c::orders::{at_least, orders};
-use litmake_litmus::{Arch, Body, Test};
+use litmake_litmus::{Arch, Body, Place, Test, Type};
 
 use super::code::order;
 use super::core::{Core, strengthened};
@@ -37,7 +37,12 @@ struct Op {
     orders: Vec<String>,
     /// What holds its result.
     local: Option<String>,
+    /// How many bytes it accesses, if that is known.
+    bytes: Option<u8>,
 }
+
+/// A core has `int` wherever the width does not matter.
+const ANY: u8 = 4;
 
 impl Op {
     /// It orders nothing: what stands there is as good as any other access.
@@ -47,6 +52,12 @@ impl Op {
 
     /// Whether an operation of a test may be the one that a core needs.
     fn may_be(&self, needed: &Op) -> bool {
+        if let (Some(own), Some(bytes)) = (self.bytes, needed.bytes)
+            && bytes != ANY
+            && own != bytes
+        {
+            return false;
+        }
         if needed.is_plain() {
             return matches!(self.group, Group::Load | Group::Store);
         }
@@ -63,15 +74,24 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
     if test.arch != Arch::C || needed.iter().any(Vec::is_empty) {
         return Vec::new();
     }
+    let observed = core.test.shown();
     let own: Vec<Vec<Op>> = (0..test.threads.len())
         .map(|t| function(test, t).map(some_ops).unwrap_or_default())
         .collect();
     let mut out = Vec::new();
     for threads in chosen(own.len(), needed.len()) {
         let mut found = Vec::new();
-        embed(&needed, &threads, &own, &mut Place::default(), &mut found);
+        embed(&needed, &threads, &own, &mut Places::default(), &mut found);
         for picked in found {
             let mut next = test.clone();
+            // What the core's test observes of these operations has to be seen.
+            for (n, needed) in needed.iter().enumerate() {
+                for (op, needed) in picked[n].iter().zip(needed) {
+                    for place in &observed {
+                        observe(&mut next, (threads[n], op), (core.threads[n], needed), place);
+                    }
+                }
+            }
             for ((t, ops), needed) in threads.iter().zip(&picked).zip(&needed) {
                 if let Some(f) = function(test, *t) {
                     next = with_body(&next, *t, kept(f, ops, needed));
@@ -89,6 +109,21 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
     }
     out.truncate(PLACES);
     finish(out)
+}
+
+/// Observes of an operation what a core's test observes of the one that stands for it.
+fn observe(test: &mut Test, own: (usize, &Op), core: (usize, &Op), observed: &Place) {
+    let place = match observed {
+        Place::Mem { name, index: None } if *name == core.1.place => {
+            Place::Mem { name: own.1.place.clone(), index: None }
+        }
+        Place::Reg { thread, name } if *thread == core.0 && core.1.local.as_ref() == Some(name) => {
+            let Some(name) = own.1.local.clone() else { return };
+            Place::Reg { thread: own.0, name }
+        }
+        _ => return,
+    };
+    super::names::observe(test, place);
 }
 
 fn function(test: &Test, thread: usize) -> Option<&Function> {
@@ -119,7 +154,16 @@ fn ops(f: &Function) -> Option<Vec<Op>> {
 }
 
 fn some_ops(f: &Function) -> Vec<Op> {
-    f.body.iter().enumerate().filter_map(|(i, s)| op(i, s)).collect()
+    let bytes = |place: &str| {
+        let to = f.params.iter().find(|p| p.name == place)?;
+        let Type::Pointer(to) = to.ty.bare() else { return None };
+        match to.bare() {
+            Type::Int { bytes, .. } => Some(*bytes),
+            _ => None,
+        }
+    };
+    let all = f.body.iter().enumerate().filter_map(|(i, s)| op(i, s));
+    all.map(|op| Op { bytes: bytes(&op.place), ..op }).collect()
 }
 
 fn op(at: usize, s: &Stmt) -> Option<Op> {
@@ -131,7 +175,8 @@ fn op(at: usize, s: &Stmt) -> Option<Op> {
         _ => None,
     };
     let plain = |group, place, local| {
-        Some(Op { at, group, place, orders: vec!["relaxed".to_string()], local })
+        let orders = vec!["relaxed".to_string()];
+        Some(Op { at, group, place, orders, local, bytes: None })
     };
     let (e, local) = match &s.kind {
         StmtKind::Expr(e) => match &e.kind {
@@ -173,16 +218,16 @@ fn op(at: usize, s: &Stmt) -> Option<Op> {
         _ => None,
     };
     let orders = (0..kinds.len()).map(said).collect::<Option<_>>()?;
-    Some(Op { at, group, place, orders, local })
+    Some(Op { at, group, place, orders, local, bytes: None })
 }
 
 /// Which location of the test each of the core's is.
 #[derive(Clone, Default)]
-struct Place {
+struct Places {
     of: HashMap<String, String>,
 }
 
-impl Place {
+impl Places {
     fn joins(&mut self, core: &str, own: &str) -> bool {
         match self.of.get(core) {
             Some(there) => there == own,
@@ -202,14 +247,14 @@ fn embed(
     needed: &[Vec<Op>],
     threads: &[usize],
     own: &[Vec<Op>],
-    places: &mut Place,
+    places: &mut Places,
     found: &mut Vec<Vec<Vec<Op>>>,
 ) {
     fn go(
         needed: &[Vec<Op>],
         threads: &[usize],
         own: &[Vec<Op>],
-        places: &Place,
+        places: &Places,
         so_far: &mut Vec<Vec<Op>>,
         found: &mut Vec<Vec<Vec<Op>>>,
     ) {

@@ -600,3 +600,84 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
         assert!(seen.len() <= 1, "{start}: {seen:?}");
     }
 }
+
+/// LLVM passes the values of 128-bit operations to libatomic in the wrong registers on MIPS.
+const WIDE: &str = "C wide
+{}
+P0 (_Atomic __int128 *x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  atomic_store_explicit(x, 1, memory_order_release);
+}
+P1 (atomic_int* y) {
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+}
+exists (0:r0=1 /\\ [x]=0)
+";
+
+/// A mix in which one compiler made every part needs no mix: it is what that compiler does to a whole test.
+#[test]
+fn what_one_compiler_of_a_mix_does_alone_is_its_own_bug() {
+    if missing(&["clang-22", "mips64el-linux-gnuabi64-gcc-12"]) {
+        return;
+    }
+    let s = Scratch::with(&[("a.litmus", WIDE)]);
+    let (clang, gcc) = ("clang-22-mips64el-O2", "gcc-12-mips64el-O2");
+    let mixed = ["--split", "instruction", "--profile", clang, "--profile", gcc, "a.litmus"];
+    let mixed = checked(&s, &mixed);
+    let alone = checked(&s, &["--profile", clang, "a.litmus"]);
+    assert_eq!(ids(&mixed), ids(&alone), "{mixed:#}");
+    let finding = &mixed["findings"][0];
+    assert_eq!(finding["class"], "concurrency");
+    assert_eq!(finding["profiles"], serde_json::json!([clang]));
+    assert!(finding["mix"].is_null() && finding["reduced"].is_object(), "{finding:#}");
+    assert!(!finding["command"].as_str().unwrap().contains("--split"), "{finding:#}");
+}
+
+/// LLVM 97252, GCC 68616: what a thread wrote before it gave the object away is kept until after it has it
+/// back.
+const SURVIVES: &str = "C survives
+{}
+P0 (int* x, atomic_int* y) {
+  *x = 1;
+  atomic_store_explicit(y, 1, memory_order_release);
+  int r1 = atomic_load_explicit(y, memory_order_acquire);
+  if (r1 == 2) {
+    int r0 = *x;
+  }
+}
+P1 (int* x, atomic_int* y) {
+  int r2 = atomic_load_explicit(y, memory_order_acquire);
+  if (r2 == 1) {
+    *x = 2;
+    atomic_store_explicit(y, 2, memory_order_release);
+  }
+}
+exists (0:r1=2 /\\ 0:r0=1)
+";
+
+/// The operations that synchronise may differ.
+#[test]
+fn what_survives_a_call_is_one_bug_whatever_it_is() {
+    if missing(&["clang-22"]) {
+        return;
+    }
+    let other = SURVIVES
+        .replacen("*x = 1;", "*x = 3;", 1)
+        .replace("int r1 = atomic_load_explicit(y, ", "int r1 = atomic_fetch_add_explicit(y, 0, ")
+        .replace("0:r0=1", "0:r0=3");
+    let s = Scratch::with(&[("a.litmus", SURVIVES), ("b.litmus", &other)]);
+    let check = |tests: &[&str]| {
+        let profile = "clang-22-x86_64-O2";
+        let how = ["--storage", "statics", "--helpers", "--profile", profile];
+        checked(&s, &[&how, tests].concat())
+    };
+    let found: Vec<Vec<String>> =
+        ["a.litmus", "b.litmus"].iter().map(|test| ids(&check(&[test]))).collect();
+    assert_eq!(found[0].len(), 1);
+    assert_eq!(found[0], found[1]);
+    let both = check(&["a.litmus", "b.litmus"]);
+    assert_eq!(ids(&both), found[0]);
+    assert_eq!(both["findings"][0]["count"], 2);
+    let cause = both["findings"][0]["cause"].as_str().unwrap();
+    assert!(cause.starts_with("a value survives a call"), "{cause}");
+}

@@ -37,6 +37,9 @@ pub const FLAGS: [&str; 6] = ["int", "int8_t", "int16_t", "int64_t", "float", "d
 /// What the data is: plain objects are volatile nowhere, so that compilers may act on them.
 pub const KINDS: [&str; 3] = ["plain", "atomic", "volatile"];
 
+/// The place of `atomic` among them.
+pub const ATOMIC: usize = 1;
+
 /// Where a value that is written comes from. `*k` is 1, which no compiler knows.
 pub const VALUES: [&str; 20] = [
     "constant",

@@ -42,6 +42,10 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
                 point = point.with(axis, random.below(axis.choices()));
             }
         }
+        // Where data lies open, most kinds of it would race, and the shape would hardly ever be drawn.
+        if super::program::is_open(point.choice(Axis::Shape)) {
+            point = point.with(Axis::Kind, super::data::ATOMIC);
+        }
         for axis in axes {
             if axis.choices() > 1 {
                 point = point.with(*axis, 1 + random.below(axis.choices() - 1));

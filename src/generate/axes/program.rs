@@ -36,6 +36,11 @@ fn has_data(shape: &str) -> bool {
     !matches!(shape, "SB" | "R" | "CoRR" | "SB-idle" | "SB-used")
 }
 
+/// Shapes in which the data may be accessed while it is handed over.
+pub fn is_open(shape: &str) -> bool {
+    matches!(shape, "MP-open" | "MP-unused")
+}
+
 /// The test of a point, with its name; none where the choices do not go together.
 pub fn text(point: &Point) -> Option<(String, String)> {
     let mut program = Program::new(point);
@@ -171,7 +176,7 @@ impl<'p> Program<'p> {
             return false;
         }
         // Without the flag in between, only atomic data does not race.
-        if matches!(self.shape, "MP-open" | "MP-unused") && !atomic {
+        if is_open(self.shape) && !atomic {
             return false;
         }
         if self.shape == "MP-unused" && self.acquire().unused("y", 2).is_none() {

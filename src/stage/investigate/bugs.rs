@@ -5,10 +5,15 @@
 //! what the test keeps when it keeps only that core? A few tests say so, where reducing takes hundreds.
 //! What shows in none of them is another bug, or the next to be reduced. What the budget does not reach
 //! stays open and is counted as such; nothing is joined with a bug that was not seen to show it.
+//!
+//! A mix in which one profile made every part is a difference of that profile like any other. Most show
+//! the same where the test is compiled as a whole, and are asked so.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::hidden;
 use super::{CANDIDATES, Chain, FINDINGS, Investigator, places};
 use crate::collect::{Collected, Open, Ran, form};
 use crate::verdict::Verdict;
@@ -17,9 +22,10 @@ use litmake_base::failure::Failure;
 use litmake_engine::events::Event;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_pipeline::kinds::Kind;
+use litmake_profile::Profile;
 use litmake_reduce::within::Needs;
 use litmake_reduce::{Core, asking, core, normal, settle, within};
-use litmake_report::bugs::{Rest, id};
+use litmake_report::bugs::{Rest, id, rank};
 use litmake_report::evidence::Reduced;
 use litmake_report::{Class, Finding, Outcomes};
 
@@ -56,9 +62,32 @@ struct Known {
     needs: Needs,
 }
 
+/// Which of the differences that were collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum At {
+    Open(usize),
+    Mix(usize),
+}
+
+impl At {
+    fn difference(self, found: &Collected, run: &Ran) -> Option<(usize, Finding)> {
+        match self {
+            At::Open(i) => run.difference(&found.open[i]),
+            At::Mix(i) => found.mixes.get(i).map(|(stage, finding, _)| (*stage, finding.clone())),
+        }
+    }
+
+    fn bug(self, found: &mut Collected) -> &mut Option<usize> {
+        match self {
+            At::Open(i) => &mut found.open[i].bug,
+            At::Mix(i) => &mut found.mixes[i].2,
+        }
+    }
+}
+
 /// A difference that is open, with what is known of it.
 struct Case {
-    open: usize,
+    open: At,
     stage: usize,
     finding: Finding,
     needs: Option<Needs>,
@@ -79,15 +108,27 @@ impl Investigator<'_> {
     pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
         let listener = self.listener;
         let started = Instant::now();
-        let mut all: Vec<usize> = (0..found.open.len()).collect();
-        // Small tests first: they reduce fast, and to the same as large ones.
+        let alone = |(_, f, _): &(usize, Finding, Option<usize>)| {
+            f.class == Class::Concurrency && f.label.is_empty()
+        };
+        let mixes = (0..found.mixes.len()).filter(|i| alone(&found.mixes[*i])).map(At::Mix);
+        let mut all: Vec<At> = (0..found.open.len()).map(At::Open).chain(mixes).collect();
+        // Small tests first: they reduce fast, and to the same as large ones. What is a difference without
+        // taking anything apart is first of all.
         let name = |o: &Open| {
             let root = run.engine.root_table(o.node);
-            root.map(|r| r.rows(o.shard)[o.row].name.clone())
+            root.map(|r| r.rows(o.shard)[o.row].name.to_string())
         };
-        all.sort_by_cached_key(|i| {
-            let o = &found.open[*i];
-            (o.rank, name(o), o.node)
+        all.sort_by_cached_key(|at| match at {
+            At::Open(i) => {
+                let o = &found.open[*i];
+                (false, o.rank, name(o), o.node, Vec::new())
+            }
+            At::Mix(i) => {
+                let (stage, f, _) = &found.mixes[*i];
+                let rank = rank(&f.test, &f.outcomes);
+                (true, rank, Some(f.test.clone()), *stage, f.profiles.clone())
+            }
         });
         let of = (all.len() + found.mixes.len()) as u64;
         let tell = |done: u64, test: &str| {
@@ -99,17 +140,19 @@ impl Investigator<'_> {
         let mut questions = budget.questions;
         let mut known: Vec<Known> = Vec::new();
         // What nothing is known of yet, and what may not be reduced any more.
-        let mut left: std::collections::VecDeque<usize> = all.into();
-        let mut waiting: Vec<usize> = Vec::new();
+        let mut left: std::collections::VecDeque<At> = all.into();
+        let mut waiting: Vec<At> = Vec::new();
         let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut kinds: HashMap<usize, (Option<Needs>, u64)> = HashMap::new();
+        let mut kinds: HashMap<At, (Option<Needs>, u64)> = HashMap::new();
         let mut forms = 0;
+        // What is one bug though its tests have no form in common, by class and family.
+        let mut survivors: BTreeMap<(Class, String), usize> = BTreeMap::new();
         while let Some(first) = left.pop_front() {
             if self.context.stopped() || started.elapsed() > budget.time {
                 waiting.push(first);
                 break;
             }
-            let Some((stage, finding)) = run.difference(&found.open[first]) else { continue };
+            let Some((stage, finding)) = first.difference(found, run) else { continue };
             tell(done, &finding.test);
             let most = self.most(stage);
             let count = tried.entry(stage).or_default();
@@ -122,7 +165,21 @@ impl Investigator<'_> {
                 }
                 let finding = run.example(stage, finding);
                 let bug = add(found, stage, finding, &|f| form(&f.source));
-                found.open[first].bug = Some(bug);
+                *first.bug(found) = Some(bug);
+                done += 1;
+                continue;
+            }
+            let way = self.alone(stage, &finding);
+            let hidden = way.as_ref().is_some_and(|way| {
+                let test = self.source(&way.0, &finding, run);
+                test.is_some_and(|test| self.survives(way, &finding, &test))
+            });
+            let kind = (finding.class, finding.family.clone());
+            if let (true, Some(bug)) = (hidden, survivors.get(&kind)) {
+                found
+                    .bugs
+                    .count(*bug, &finding.test, &finding.profiles, || finding.outcomes.clone());
+                *first.bug(found) = Some(*bug);
                 done += 1;
                 continue;
             }
@@ -132,7 +189,7 @@ impl Investigator<'_> {
             }
             *count += 1;
             let finding = run.example(stage, finding);
-            let smaller = self.chain(stage).and_then(|chain| self.reduced(&chain, &finding, run));
+            let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run));
             if self.context.stopped() {
                 waiting.push(first);
                 break;
@@ -141,19 +198,36 @@ impl Investigator<'_> {
             let Some(smaller) = smaller else {
                 // It cannot be shown again, or nothing can be left out by us.
                 let bug = add(found, stage, finding, &|f| form(&f.source));
-                found.open[first].bug = Some(bug);
+                *first.bug(found) = Some(bug);
                 continue;
             };
             let (class, family) = (finding.class, finding.family.clone());
+            if hidden {
+                let reduced = smaller.reduced;
+                let finding = Finding {
+                    reproducer: reduced.source.clone(),
+                    reduced: Some(reduced),
+                    cause: hidden::CAUSE.to_string(),
+                    ..finding
+                };
+                let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
+                *first.bug(found) = Some(bug);
+                survivors.insert(kind, bug);
+                continue;
+            }
             // What stood in the way of seeing an earlier bug in it may be gone now.
             let earlier = self.within_reduced(&known, stage, &finding, &smaller.test);
             if let Some(bug) = earlier {
                 let profiles = &finding.profiles;
                 found.bugs.count(bug, &finding.test, profiles, || finding.outcomes.clone());
-                found.open[first].bug = Some(bug);
+                *first.bug(found) = Some(bug);
                 continue;
             }
             let Smaller { form: of_test, reduced, test, core } = smaller;
+            let finding = match way {
+                Some((Chain { parts: None, .. }, _)) => without_mix(finding),
+                _ => finding,
+            };
             let finding = Finding {
                 reproducer: reduced.source.clone(),
                 reduced: Some(reduced),
@@ -162,15 +236,15 @@ impl Investigator<'_> {
             };
             let key = core.key.clone();
             let bug = add(found, stage, finding, &|_| key.clone());
-            found.open[first].bug = Some(bug);
+            *first.bug(found) = Some(bug);
             let needs = Needs::of_core(&core);
             known.push(Known { bug, class, family, form: of_test, test, core, needs });
             // Does what is open show it too?
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
-            let open: Vec<usize> = left.iter().chain(&waiting).copied().collect();
+            let open: Vec<At> = left.iter().chain(&waiting).copied().collect();
             for i in open {
-                let Some((stage, finding)) = run.difference(&found.open[i]) else { continue };
+                let Some((stage, finding)) = i.difference(found, run) else { continue };
                 if (finding.class, &finding.family) != (class, &known[newest].family) {
                     continue;
                 }
@@ -195,14 +269,16 @@ impl Investigator<'_> {
                 }
             }
             done += self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
-            let is_open = |i: &usize| found.open[*i].bug.is_none();
-            left.retain(is_open);
-            waiting.retain(is_open);
+            let mut is_open = |at: &At| at.bug(found).is_none();
+            left.retain(&mut is_open);
+            waiting.retain(&mut is_open);
         }
         waiting.extend(left);
         self.mixes(found, &started, budget, &|n, test| tell(done + n, test));
         let mut rest = Rest::new(found.report.kept_occurrences);
-        for i in waiting {
+        for at in waiting {
+            // Mixes are all gone through below.
+            let At::Open(i) = at else { continue };
             let Some((_, f)) = run.difference(&found.open[i]) else { continue };
             let outcomes = f.outcomes;
             rest.add((f.class, &f.family), (&f.test, &f.profiles), || outcomes);
@@ -223,8 +299,7 @@ impl Investigator<'_> {
         finding: &Finding,
         reduced: &Test,
     ) -> Option<usize> {
-        let chain = self.chain(stage)?;
-        let profile = self.plan.nodes[chain.compile].profile.clone()?;
+        let (chain, profile) = self.alone(stage, finding)?;
         let needs = Needs::of(reduced);
         let of_its_kind = known
             .iter()
@@ -252,13 +327,16 @@ impl Investigator<'_> {
         run: &Ran,
         known: &Known,
         cases: &[Case],
-        kinds: &mut HashMap<usize, (Option<Needs>, u64)>,
+        kinds: &mut HashMap<At, (Option<Needs>, u64)>,
         questions: &mut usize,
     ) -> u64 {
-        // By the stage of the plan: candidates, and of which case each is.
-        let mut asked: BTreeMap<usize, Vec<(usize, Test)>> = BTreeMap::new();
+        // By the stage of the plan, and the profile where it has several: candidates, and of which case each
+        // is.
+        type Asked = (Chain, Arc<Profile>, Vec<(usize, Test)>);
+        let mut asked: BTreeMap<(usize, String, bool), Asked> = BTreeMap::new();
         for (n, case) in cases.iter().enumerate() {
-            let Some(test) = self.source(case.stage, &case.finding, run) else { continue };
+            let Some((chain, profile)) = self.alone(case.stage, &case.finding) else { continue };
+            let Some(test) = self.source(&chain, &case.finding, run) else { continue };
             let needs = case.needs.unwrap_or_else(|| Needs::of(&test));
             let form = if case.needs.is_some() { case.form } else { form_of(&normal(&test)) };
             kinds.insert(case.open, (Some(needs), form));
@@ -271,12 +349,12 @@ impl Investigator<'_> {
             }
             candidates.truncate(*questions);
             *questions -= candidates.len();
-            asked.entry(case.stage).or_default().extend(candidates.into_iter().map(|t| (n, t)));
+            let key = (case.stage, profile.name.clone(), chain.parts.is_some());
+            let (_, _, all) = asked.entry(key).or_insert((chain, profile, Vec::new()));
+            all.extend(candidates.into_iter().map(|t| (n, t)));
         }
         let mut shown: Vec<bool> = vec![false; cases.len()];
-        for (stage, candidates) in asked {
-            let Some(chain) = self.chain(stage) else { continue };
-            let Some(profile) = self.plan.nodes[chain.compile].profile.clone() else { continue };
+        for (chain, profile, candidates) in asked.into_values() {
             let tests: Vec<Test> = candidates.iter().map(|(_, t)| t.clone()).collect();
             let verdicts = self.verdicts(&chain, &profile, &tests);
             for ((n, _), verdict) in candidates.iter().zip(verdicts) {
@@ -287,30 +365,36 @@ impl Investigator<'_> {
         for (case, _) in cases.iter().zip(shown).filter(|(_, shown)| *shown) {
             let f = &case.finding;
             found.bugs.count(known.bug, &f.test, &f.profiles, || f.outcomes.clone());
-            found.open[case.open].bug = Some(known.bug);
+            *case.open.bug(found) = Some(known.bug);
             done += 1;
         }
         done
     }
 
-    /// The source that a stage's finding is about.
-    fn source(&self, stage: usize, finding: &Finding, run: &Ran) -> Option<Test> {
-        let chain = self.chain(stage)?;
-        let tests = *self.plan.nodes[chain.compile].inputs.first()?;
-        let node = run.built.node_of[tests];
-        let text = crate::collect::content(run.engine, node, &finding.test)?;
+    /// The source that a finding is about.
+    fn source(&self, chain: &Chain, finding: &Finding, run: &Ran) -> Option<Test> {
+        let text = match finding.mix.is_empty() {
+            true => {
+                let tests = *self.plan.nodes[chain.compile].inputs.first()?;
+                crate::collect::content(run.engine, run.built.node_of[tests], &finding.test)?
+            }
+            // What its stage compiles is parts.
+            false => finding.source.clone(),
+        };
         litmus::read(&Source::new(finding.test.clone(), text)).ok()
     }
 
     /// The smallest test that shows what a finding shows, and its core.
-    fn reduced(&mut self, chain: &Chain, finding: &Finding, run: &Ran) -> Option<Smaller> {
-        let profile = self.plan.nodes[chain.compile].profile.clone()?;
-        let tests = *self.plan.nodes[chain.compile].inputs.first()?;
-        let text = crate::collect::content(run.engine, run.built.node_of[tests], &finding.test)?;
-        let test = litmus::read(&Source::new(finding.test.clone(), text)).ok()?;
+    fn reduced(
+        &mut self,
+        (chain, profile): &(Chain, Arc<Profile>),
+        finding: &Finding,
+        run: &Ran,
+    ) -> Option<Smaller> {
+        let test = self.source(chain, finding, run)?;
         let me = std::cell::RefCell::new(self);
         let mut ask = |tests: &[Test]| -> Vec<bool> {
-            let verdicts = me.borrow_mut().verdicts(chain, &profile, tests);
+            let verdicts = me.borrow_mut().verdicts(chain, profile, tests);
             verdicts.iter().map(|v| shows(v, finding)).collect()
         };
         let outcomes = finding.outcomes.forbidden.iter();
@@ -325,12 +409,12 @@ impl Investigator<'_> {
         let tidy = normal(&best);
         let best = if ask(std::slice::from_ref(&tidy))[0] { tidy } else { best };
         let core = core(&best, CANDIDATES, &mut ask);
-        let mut verdicts = me.borrow_mut().verdicts(chain, &profile, std::slice::from_ref(&best));
+        let mut verdicts = me.borrow_mut().verdicts(chain, profile, std::slice::from_ref(&best));
         let verdict = verdicts.pop()?.ok()?;
         // The condition says what is wrong, which need not be what the first test asked for.
         let asked = verdict.positive.first().and_then(|o| asking(&best, &places(o)?));
         let best = asked.unwrap_or(best);
-        let target = me.borrow_mut().compiled(chain, &profile, &best).unwrap_or_default();
+        let target = me.borrow_mut().compiled(chain, profile, &best).unwrap_or_default();
         let reduced = Reduced {
             source: litmus::write(&best),
             mix: String::new(),
@@ -368,7 +452,9 @@ impl Investigator<'_> {
         tell: &dyn Fn(u64, &str),
     ) {
         let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-        for (n, (_, f, _)) in found.mixes.iter().enumerate() {
+        // What one profile does alone was looked into.
+        let is_left = |f: &Finding| f.class != Class::Concurrency || !f.label.is_empty();
+        for (n, (_, f, _)) in found.mixes.iter().enumerate().filter(|(_, m)| is_left(&m.1)) {
             let mut key = vec![
                 f.class.name().to_string(),
                 self.target(f),
@@ -439,7 +525,7 @@ fn add(
 
 /// Whether a test shows the same kind of difference as a finding. One that a weaker model of the source
 /// allows must not take the place of one that it forbids.
-fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bool {
+pub(super) fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bool {
     verdict.as_ref().is_ok_and(|v| {
         // A source of which nothing is allowed says nothing. An open difference has no label: the
         // first weaker model forbids some of it.
@@ -447,6 +533,14 @@ fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bool {
             && !v.source.is_empty()
             && (finding.outcomes.forbidden.is_empty() || v.also.iter().all(|n| *n > 0))
     })
+}
+
+/// A finding that needs no mix, as it is said of a test that nothing takes apart.
+fn without_mix(finding: Finding) -> Finding {
+    let command = ["thread", "instruction", "whole"]
+        .iter()
+        .fold(finding.command, |c, by| c.replacen(&format!(" --split {by}"), "", 1));
+    Finding { command, mix: String::new(), alike: BTreeMap::new(), clash: Vec::new(), ..finding }
 }
 
 /// What is known of why: whether one thread's code alone is to blame.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{CANDIDATES, Investigator, places};
+use super::{CANDIDATES, Chain, Investigator, places};
 use crate::simulate::Allowed;
 use crate::split;
 use crate::verdict::{Verdict, judge};
@@ -30,10 +30,10 @@ const TRIALS: usize = 96;
 const SMALLER: usize = CANDIDATES / 4;
 
 /// The stages behind a comparison of mixes, for the profiles of one finding.
-struct Way {
-    by: By,
+pub(super) struct Way {
+    pub(super) by: By,
     /// The `compile` node of each profile.
-    compiles: Vec<(usize, Arc<Profile>)>,
+    pub(super) compiles: Vec<(usize, Arc<Profile>)>,
     target: usize,
     sources: Vec<usize>,
 }
@@ -76,7 +76,26 @@ impl Investigator<'_> {
         finding.mends = self.mends(&way, &case);
     }
 
-    fn way(&self, finding: &Finding, compare: usize) -> Option<Way> {
+    /// What a comparison says of a test that one profile compiles in parts.
+    pub(super) fn in_parts(
+        &mut self,
+        chain: &Chain,
+        by: By,
+        profile: &Arc<Profile>,
+        test: &Test,
+    ) -> Result<Verdict, Failure> {
+        let way = Way {
+            by,
+            compiles: vec![(chain.compile, profile.clone())],
+            target: chain.target,
+            sources: chain.sources.clone(),
+        };
+        let case = self.case(&way, test).ok_or("the test cannot be taken apart")?;
+        let judged = self.judged(&way, &case, &case.parts).ok_or("its parts cannot be joined")?;
+        judged.verdicts.into_iter().flatten().next().ok_or_else(|| "nothing was judged".into())
+    }
+
+    pub(super) fn way(&self, finding: &Finding, compare: usize) -> Option<Way> {
         let nodes = &self.plan.nodes;
         let inputs = &nodes[compare].inputs;
         let (source, target) = (*inputs.first()?, *inputs.get(1)?);

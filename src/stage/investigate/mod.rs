@@ -6,6 +6,7 @@
 
 pub mod bugs;
 mod explain;
+mod hidden;
 mod judged;
 mod mixing;
 
@@ -27,6 +28,7 @@ use litmake_base::records::Records;
 use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value};
+use litmake_mix::By;
 use litmake_pipeline::kinds::Kind;
 use litmake_pipeline::plan::Plan;
 use litmake_profile::{Profile, Profiles};
@@ -52,10 +54,13 @@ struct Piece {
 }
 
 /// The stages that led to a comparison, as places in the plan.
+#[derive(Clone)]
 struct Chain {
     compile: usize,
     target: usize,
     sources: Vec<usize>,
+    /// How tests are taken apart before they are compiled, if they are.
+    parts: Option<By>,
 }
 
 /// A test on which a compiler failed.
@@ -83,6 +88,8 @@ pub struct Investigator<'a> {
     models: Models<'a>,
     /// By node of the plan and name of the profile.
     made: HashMap<(usize, String), Option<Piece>>,
+    /// Which mixes of one profile show the same where nothing is taken apart: by comparison, profile and test.
+    whole: HashMap<(usize, String, String), bool>,
 }
 
 impl<'a> Investigator<'a> {
@@ -103,6 +110,7 @@ impl<'a> Investigator<'a> {
             compilers: workspace.compilers(),
             models: workspace.models(),
             made: HashMap::new(),
+            whole: HashMap::new(),
         })
     }
 
@@ -174,7 +182,34 @@ impl<'a> Investigator<'a> {
             compile = *self.plan.nodes[compile].inputs.first()?;
         }
         let sources = [source].into_iter().chain(inputs[2..].iter().copied()).collect();
-        Some(Chain { compile, target, sources })
+        Some(Chain { compile, target, sources, parts: None })
+    }
+
+    /// The stages behind a finding of one profile, with that profile. In a mix in which one profile made all
+    /// parts, the test shows the same as a whole, if it does; only else it is taken apart.
+    fn alone(&mut self, compare: usize, finding: &Finding) -> Option<(Chain, Arc<Profile>)> {
+        let chain = self.chain(compare)?;
+        if finding.mix.is_empty() {
+            let profile = self.plan.nodes[chain.compile].profile.clone()?;
+            return Some((chain, profile));
+        }
+        let way = self.way(finding, compare)?;
+        let [(compile, profile)] = &way.compiles[..] else { return None };
+        let whole = Chain { compile: *compile, ..chain };
+        let key = (compare, profile.name.clone(), finding.test.clone());
+        let shows = match self.whole.get(&key) {
+            Some(shows) => *shows,
+            None => {
+                let text = finding.source.as_str();
+                let test = litmus::read(&Source::new(finding.test.clone(), text)).ok()?;
+                let verdict = self.verdicts(&whole, profile, &[test]).pop();
+                let shows = verdict.is_some_and(|v| bugs::shows(&v, finding));
+                self.whole.insert(key, shows);
+                shows
+            }
+        };
+        let parts = (!shows).then_some(way.by);
+        Some((Chain { parts, ..whole }, profile.clone()))
     }
 
     /// In which other compilers the test of a finding shows something.
@@ -184,10 +219,14 @@ impl<'a> Investigator<'a> {
         compare: usize,
         content: &dyn Fn(usize, &str) -> Option<String>,
     ) {
-        let subject = self.chain(compare).and_then(|chain| {
-            let profile = self.plan.nodes[chain.compile].profile.clone()?;
-            let tests = *self.plan.nodes[chain.compile].inputs.first()?;
-            let text = content(tests, &finding.test)?;
+        let subject = self.alone(compare, finding).and_then(|(chain, profile)| {
+            let text = match chain.parts.is_some() || !finding.mix.is_empty() {
+                true => finding.source.clone(),
+                false => {
+                    let tests = *self.plan.nodes[chain.compile].inputs.first()?;
+                    content(tests, &finding.test)?
+                }
+            };
             let test = litmus::read(&Source::new(finding.test.clone(), text)).ok()?;
             Some((chain, profile, test))
         });
@@ -318,6 +357,21 @@ impl<'a> Investigator<'a> {
         profile: &Arc<Profile>,
         tests: &[Test],
     ) -> Vec<std::result::Result<Verdict, Failure>> {
+        if let Some(by) = chain.parts {
+            return tests.iter().map(|t| self.in_parts(chain, by, profile, t)).collect();
+        }
+        let code = self.piece(chain.compile, Some(profile));
+        self.verdicts_of(chain, profile, code, tests)
+    }
+
+    /// What a comparison says of some tests whose code a stage makes.
+    fn verdicts_of(
+        &mut self,
+        chain: &Chain,
+        profile: &Arc<Profile>,
+        compile: Option<Piece>,
+        tests: &[Test],
+    ) -> Vec<std::result::Result<Verdict, Failure>> {
         let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
         let mut out: Vec<std::result::Result<Verdict, Failure>> =
             vec![Err(Failure::stopped()); tests.len()];
@@ -340,9 +394,8 @@ impl<'a> Investigator<'a> {
             good = next;
         }
         let items: Vec<Vec<u8>> = good.iter().map(|i| texts[*i].clone()).collect();
-        let piece = self.piece(chain.compile, Some(profile));
         let mut code = Vec::new();
-        for (i, outcome) in good.iter().zip(self.apply(piece, &items)) {
+        for (i, outcome) in good.iter().zip(self.apply(compile, &items)) {
             match outcome {
                 Ok(text) => code.push((*i, text)),
                 Err(failure) => out[*i] = Err(failure),

@@ -209,6 +209,13 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
 
 /// The function that the library's own code chooses on the machine that the profile is for.
 fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> {
+    // Code that chooses may have questions in functions of their own; most has none, and calls only where
+    // nothing is known of the machine.
+    [false, true].into_iter().find_map(|inlines| chosen(image, chooser, world, inlines))
+}
+
+/// The function at the address that code returns, where it depends on nothing but the machine.
+fn chosen(image: &Image, chooser: &Function, world: &World, inlines: bool) -> Option<Function> {
     let target = target::of(image.arch, chooser.thumb, image.big, image.release6)?;
     let expand = Expand {
         image,
@@ -217,7 +224,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
         sizes: &BTreeMap::new(),
         instead: &|_| None,
         choose: &|_| None,
-        inlines: false,
+        inlines,
     };
     let mut flat = expand.run(chooser).ok()?;
     let isa = litmake_isa::of(image.arch)?;
