@@ -139,7 +139,9 @@ fn narrower(ty: &Type) -> Type {
         Type::Const(to) => Type::Const(of(to)),
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => {
+            ty.clone()
+        }
     }
 }
 
