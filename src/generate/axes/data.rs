@@ -310,7 +310,7 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         "two-parts" => vec![format!("(uint8_t){of}"), format!("(uint8_t)({of} >> {half})")],
         "reassembled" => {
             vec![format!(
-                "({0})(({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
+                "({0})((uint64_t)({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
                 ty.name
             )]
         }

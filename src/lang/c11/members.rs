@@ -1,7 +1,7 @@
-//! The members of locations that are arrays of bytes: which bytes a test accesses as one value, as
-//! in `*(uint32_t *)(s + 8)`. And what pointers that lie in memory can point to.
+//! The members of locations that are structures, or arrays of bytes: which bytes a test accesses as
+//! one value, as in `*(uint32_t *)(s + 8)`. And what pointers that lie in memory can point to.
 //!
-//! It goes by what is written, in all threads at once. A location that goes anywhere but into an
+//! A structure's definition says it. For the others it goes by what is written, in all threads at once. A location that goes anywhere but into an
 //! access, that is accessed where nothing tells, or whose bytes belong to two values, has none.
 
 use std::collections::{BTreeMap, BTreeSet};
