@@ -12,6 +12,7 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 use litmake::stage::collect::Ran;
 use litmake::stage::workspace::{Prepared, Workspace};
+use litmake::stop::Stop;
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
@@ -131,6 +132,8 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
 pub struct Place {
     store: Arc<Store>,
     remote: Connection,
+    /// Asked for before any compiler is.
+    stop: Stop,
 }
 
 impl Place {
@@ -142,23 +145,24 @@ impl Place {
 
     pub fn end(&self, quiet: bool) {
         end(&self.store);
-        self.remote.end(&common::stop(), quiet);
+        self.remote.end(&self.stop, quiet);
     }
 }
 
 impl How {
     pub fn open(&self) -> Result<Place> {
+        let stop = common::stop();
         let store = Arc::new(self.cache.open()?);
         let Some(remote) = self.remote.open_for(&self.execution, false)? else {
             // What is wrong was said.
             return Err(Diag::new("the remote cache cannot be used"));
         };
-        Ok(Place { store, remote })
+        Ok(Place { store, remote, stop })
     }
 
     fn options(&self, place: &Place) -> Result<Options> {
         let mut options = Options::default();
-        options.context.stop = common::stop();
+        options.context.stop = place.stop.clone();
         self.execution.set_jobs(self.jobs, &mut options)?;
         options.remote = place.remote.cache();
         options.elsewhere = place.remote.elsewhere();

@@ -135,7 +135,7 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
-    pub fn asked(&self) -> Asked<'_> {
+    fn asked(&self) -> Asked<'_> {
         Asked { pipeline: &self.pipeline, sets: &self.sets, targets: &self.targets }
     }
 
@@ -175,9 +175,11 @@ fn run(args: &Args) -> Result<u8> {
     }
     let Some(remote) = args.remote.open_for(&args.execution, args.dry_run)? else { return Ok(3) };
     options.remote = remote.cache();
+    if args.watch && args.execution.is_given() {
+        eprintln!("note: --watch does everything here, and asks no other machine");
+    }
     if args.watch {
-        options.elsewhere = remote.elsewhere();
-        let status = super::watch::run(args, workspace, &store, options, &remote);
+        let status = super::watch::run(args, workspace, &store, options);
         remote.end(&common::stop(), args.quiet);
         return status;
     }

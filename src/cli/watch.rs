@@ -15,25 +15,14 @@ use litmake::stage::files::Folders;
 use litmake::stage::workspace::Workspace;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::remote::Connection;
 use super::run::{self, Args};
-use super::{away, common, findings};
+use super::{common, findings};
 
 /// Editors save in several steps; what comes within this time is one edit.
 const SETTLE: Duration = Duration::from_millis(15);
 
-pub fn run(
-    args: &Args,
-    mut workspace: Workspace,
-    store: &Store,
-    options: Options,
-    remote: &Connection,
-) -> Result<u8> {
-    // Workers are told of each plan.
-    let prepare = |workspace: &mut Workspace, notes| {
-        away::prepare(remote, &args.plan.asked(), workspace, store, notes)
-    };
-    let mut prepared = prepare(&mut workspace, true)?;
+pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Options) -> Result<u8> {
+    let mut prepared = common::prepare(&mut workspace, store)?;
     let (send, receive) = channel();
     let stop = options.context.stop.clone();
     let stopped = send.clone();
@@ -88,7 +77,7 @@ pub fn run(
                 again |= files.touched(changed.iter());
             }
             if workspace.changed(&changed) || (again && failed) {
-                match prepare(&mut workspace, false) {
+                match workspace.prepare(store) {
                     Ok(now) => {
                         again |= !now.is(&prepared);
                         prepared = now;

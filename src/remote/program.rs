@@ -40,6 +40,7 @@ fn loaded(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
@@ -54,7 +55,7 @@ mod tests {
         let bytes = read(&this, 3).expect("it is read");
         assert!((bytes.len() as u64) < whole + 3, "nothing was left out");
         let path = folder.path().join("program");
-        std::fs::write(&path, bytes).expect("it is written");
+        file::write(&path, bytes).expect("it is written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it may run");
         let run = |program: &Path| {
             let out = Command::new(program).arg("--list").output().expect("it runs");
@@ -71,7 +72,7 @@ mod tests {
         let mut cut = std::fs::read(std::env::current_exe().expect("this program")).expect("read");
         cut.truncate(4000);
         for text in [b"#!/bin/sh\n".to_vec(), b"\x7fELF".to_vec(), Vec::new(), cut] {
-            std::fs::write(&path, &text).expect("it is written");
+            file::write(&path, &text).expect("it is written");
             assert_eq!(read(&path, 0).as_deref(), Ok(&text[..]));
         }
     }

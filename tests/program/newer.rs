@@ -37,3 +37,24 @@ fn an_unpacked_compiler_is_one_like_any_other() {
         assert!(absent.is_some_and(|l| l.contains("gcc") && l.contains("16")), "{text}");
     }
 }
+
+/// The `libatomic` of gcc 14 and later asks in functions of its own what the machine has. By its source, a load of
+/// 128 bits is a pair of exclusives on Armv8.0, and one load of a pair from LSE2 on.
+#[test]
+fn questions_of_a_library_that_are_functions_are_followed() {
+    let command = "aarch64-linux-gnu-gcc-16";
+    let found = process::find(command).ok_or("scripts/newest has it");
+    if need(command, found).is_none() {
+        return;
+    }
+    let wide = "C wide\n{}\nP0 (_Atomic __int128 *x) {\n  __int128 r0 = atomic_load_explicit(x, memory_order_acquire);\n\
+                }\nexists (0:r0=1)\n";
+    let s = Scratch::with(&[("wide.litmus", wide)]);
+    for (profile, load, other) in
+        [("gcc-16-aarch64-O2", "LDAXP", "LDP"), ("gcc-16-aarch64-armv8.4-a-O2", "LDP", "LDAXP")]
+    {
+        let (status, text) = s.litmake(&["compile", "--profile", profile, "wide.litmus"]);
+        assert_eq!(status, 0, "{text}");
+        assert!(text.contains(load) && !text.contains(other), "{profile}: {text}");
+    }
+}

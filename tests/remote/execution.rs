@@ -9,7 +9,7 @@ use litmake::base::records::Nowhere;
 use litmake::toolchain::evidence::{Evidence, Looks};
 use litmake::toolchain::trace::Look;
 
-use crate::common::{COMPILER, PIPELINE, Scratch, Server, flip, free_port, system};
+use crate::common::{COMPILER, Scratch, Server, flip, free_port, system};
 
 /// A server whose workers see the compiler of the scratch folder, and that folder.
 fn workers(count: usize) -> Option<(Server, Scratch)> {
@@ -193,42 +193,6 @@ fn a_check_of_a_few_tests_is_done_elsewhere_as_well() {
     let (status, there, said) = check(&more);
     assert_eq!((status, &there), (1, &here), "{said}");
     assert!(said.contains("jobs were done elsewhere"), "{said}");
-}
-
-#[test]
-fn an_edit_that_is_watched_is_done_elsewhere_with_the_plan_as_it_is_then() {
-    let Some((server, s)) = workers(1) else { return };
-    let url = server.url();
-    let args = Scratch::args("watched", &elsewhere(&url, &["--watch"]));
-    let mut child =
-        s.command(&args.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
-    // What ran elsewhere of what ran at all, in the last report.
-    let ran = || -> Option<(u64, u64)> {
-        let text = std::fs::read_to_string(s.dir.path().join("watched.json")).ok()?;
-        let report: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let of = |word: &str| {
-            let stages = report["stages"].as_array()?.iter();
-            Some(stages.filter_map(|stage| stage[word].as_u64()).sum::<u64>())
-        };
-        Some((of("elsewhere")?, of("executed")?))
-    };
-    let mut wait = |what: &str, is_so: &dyn Fn(u64, u64) -> bool| {
-        for _ in 0..3000 {
-            if ran().is_some_and(|(elsewhere, executed)| is_so(elsewhere, executed)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = child.kill();
-        panic!("{what}: {:?}", ran());
-    };
-    wait("the first time", &|elsewhere, _| elsewhere > 6000);
-    // Workers plan with the model as it is now: else they would refuse.
-    s.write("own.cat", "\"Own\"\nacyclic po | rf | co | fr as own\n");
-    s.write("p.yaml", &PIPELINE.replace("rc11-lb, sc", "rc11-lb, own.cat"));
-    wait("an edit", &|elsewhere, executed| elsewhere > 1000 && executed < 6000);
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 #[test]
