@@ -344,6 +344,8 @@ pub enum Undefined {
     Shift,
     /// A division by zero.
     Division,
+    /// A number of floating point that becomes an integer is out of the integer's range.
+    Conversion,
 }
 
 impl Undefined {
@@ -353,6 +355,7 @@ impl Undefined {
             Undefined::Overflow => "signed-overflow",
             Undefined::Shift => "undefined-shift",
             Undefined::Division => "division-by-zero",
+            Undefined::Conversion => "conversion-out-of-range",
         }
     }
 
@@ -362,6 +365,7 @@ impl Undefined {
             Undefined::Overflow => "signed overflow",
             Undefined::Shift => "an undefined shift",
             Undefined::Division => "a division by zero",
+            Undefined::Conversion => "a conversion out of range",
         }
     }
 }

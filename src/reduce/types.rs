@@ -102,7 +102,7 @@ fn functions(test: &Test) -> impl Iterator<Item = &Function> {
 }
 
 /// `int`, atomic where the type was, without other qualifiers, in place of every number.
-fn plain(ty: &Type) -> Type {
+pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::Array(of, n) => Type::Array(Arc::new(plain(of)), *n),
         _ if !matches!(ty.bare(), Type::Int { .. } | Type::Float { .. }) => ty.clone(),
@@ -145,7 +145,7 @@ fn narrower(ty: &Type) -> Type {
     }
 }
 
-fn unqualified(ty: &Type) -> Type {
+pub(super) fn unqualified(ty: &Type) -> Type {
     match ty {
         Type::Const(of) | Type::Volatile(of) | Type::Restrict(of) => unqualified(of),
         Type::Atomic(of) => Type::Atomic(Arc::new(unqualified(of))),

@@ -191,6 +191,8 @@ pub struct Outcomes {
     pub undefined: bool,
     /// What is undefined, where it is no matter of the model: `signed overflow in ...`.
     pub undefined_by: Option<String>,
+    /// The flag that says so.
+    pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
     pub stats: Stats,
@@ -255,7 +257,8 @@ impl Simulator {
             _ => results.flags.iter().map(|f| names[*f].clone()).collect(),
         };
         let doubt = results.undefined;
-        flags.extend(doubt.map(|(_, d)| d.what.flag().to_string()));
+        let arithmetic = doubt.map(|(_, d)| d.what.flag());
+        flags.extend(arithmetic.map(String::from));
         let undefined_by = doubt.map(|(thread, d)| {
             let inst = program.threads[thread].code.insts.get(d.line);
             format!("{} in `{}`", d.what.text(), inst.map_or("", |i| i.text.as_str()))
@@ -267,6 +270,7 @@ impl Simulator {
             quantifier: program.quantifier,
             undefined: undefined_by.is_some() || flags.iter().any(|f| f == UNDEFINED),
             undefined_by,
+            arithmetic,
             flags,
             cut,
             stats: results.stats,

@@ -473,6 +473,7 @@ impl Lower<'_> {
         let op = match (&v.ty, to) {
             (ValueType::Float { .. }, ValueType::Float { .. }) => UnOp::FloatResize { from },
             (ValueType::Float { .. }, ValueType::Int { .. }) if width <= 64 => {
+                self.in_range(v, to)?;
                 UnOp::FloatToInt { from, signed: to.signed() }
             }
             (ValueType::Int { .. } | ValueType::Bool, ValueType::Float { .. }) if from <= 64 => {
@@ -561,9 +562,9 @@ impl Lower<'_> {
             let a = self.convert(a, &ty)?;
             let count = b;
             let b = self.convert(b, &ty)?;
-            match op == BinaryOp::Shl && ty.signed() {
-                true => self.no_overflow(BinOp::ShlOverflows, &a, &b)?,
-                false => self.counts(count, ty.bits())?,
+            self.counts(count, ty.bits())?;
+            if op == BinaryOp::Shl {
+                self.no_overflow(BinOp::ShlOverflows, &a, &b)?;
             }
             let op = match (op, ty.signed()) {
                 (BinaryOp::Shl, _) => BinOp::Shl,
@@ -717,6 +718,32 @@ impl Lower<'_> {
         let width = self.b.constant(ty.clone(), width.into());
         let cond = self.b.bin(BinOp::LeU, &width, &count, ValueType::INT, ty.bits())?;
         self.undefined(cond, Undefined::Shift)
+    }
+
+    /// What is left of a number of floating point without its fraction is one of an integer type.
+    fn in_range(&mut self, v: &Value, to: &ValueType) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let (width, digits) = (v.ty.bits(), if v.ty.bits() == 32 { 24 } else { 53 });
+        let number = |n: f64| match width {
+            32 => u128::from((n as f32).to_bits()),
+            _ => u128::from(n.to_bits()),
+        };
+        let bits = to.bits() - u8::from(to.signed());
+        let end = self.b.constant(v.ty.clone(), number(2f64.powi(bits.into())));
+        let below = self.b.bin(BinOp::FloatLt, v, &end, ValueType::INT, width)?;
+        // The first number that is too small, or the least where that has no digits of its own.
+        let (least, is_in) = match to.signed() {
+            false => (-1.0, BinOp::FloatLt),
+            true if bits < digits => (-2f64.powi(bits.into()) - 1.0, BinOp::FloatLt),
+            true => (-2f64.powi(bits.into()), BinOp::FloatLe),
+        };
+        let least = self.b.constant(v.ty.clone(), number(least));
+        let above = self.b.bin(is_in, &least, v, ValueType::INT, width)?;
+        let within = self.b.bin(BinOp::And, &above, &below, ValueType::INT, 32)?;
+        let outside = self.b.un(UnOp::IsZero, &within, ValueType::INT, 32)?;
+        self.undefined(outside, Undefined::Conversion)
     }
 
     /// A divisor is not 0, and the quotient fits.
