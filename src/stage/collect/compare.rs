@@ -143,8 +143,8 @@ fn differences(run: &Ran, i: usize) -> Differences {
         if verdict.undefined {
             out.undefined += 1;
             out.undefined_positive += positive;
-            if let Some(flag) = verdict.arithmetic {
-                *out.undefined_by.entry(flag).or_default() += 1;
+            if let Some(flag) = &verdict.arithmetic {
+                *out.undefined_by.entry(flag.clone()).or_default() += 1;
             }
             return;
         }
