@@ -43,7 +43,11 @@ impl Lower<'_> {
                 };
                 let shift = lane_shift(lane, size);
                 let a = self.read_xmm(a);
-                let b = self.value(b, size)?;
+                let mut b = self.value(b, size)?;
+                // Narrow parts come from the low bits of a whole register.
+                if size < Size::L {
+                    b = self.e.un(UnOp::ZeroExt { from: size.bits() }, b, 128);
+                }
                 let hole = !(mask(size.bits()) << shift);
                 let kept = self.e.bin_int(BinOp::And, a, hole, 128);
                 let part = self.e.bin_int(BinOp::Shl, b, shift.into(), 128);
