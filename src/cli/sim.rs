@@ -523,6 +523,7 @@ fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
         "negative": outcomes.negative,
         "flags": outcomes.flags,
         "undefined": outcomes.undefined,
+        "undefined_by": outcomes.undefined_by,
         "cut": outcomes.cut,
         "skeletons": outcomes.stats.skeletons,
         "candidates": outcomes.stats.nodes,

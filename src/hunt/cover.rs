@@ -15,7 +15,7 @@ pub struct Cover {
     pub widths: BTreeMap<String, u64>,
 }
 
-const CONSTRUCTS: [&str; 12] = [
+const CONSTRUCTS: [&str; 14] = [
     "if",
     "for",
     "while",
@@ -28,6 +28,8 @@ const CONSTRUCTS: [&str; 12] = [
     "always_inline",
     "__builtin_expect",
     "goto",
+    "struct",
+    "union",
 ];
 
 impl Cover {

@@ -455,9 +455,10 @@ fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
             [Some(*addr), Some(*src), None]
         }
         Op::Rmw { addr, new, .. } => [Some(*addr), Some(*new), None],
-        Op::If { cond, .. } | Op::Branch { cond, .. } | Op::Assume { cond } => {
-            [Some(*cond), None, None]
-        }
+        Op::If { cond, .. }
+        | Op::Branch { cond, .. }
+        | Op::Assume { cond }
+        | Op::Undefined { cond, .. } => [Some(*cond), None, None],
         Op::JumpTo { addr } => [Some(*addr), None, None],
         Op::Const { .. }
         | Op::ReadReg { .. }

@@ -262,7 +262,7 @@ impl Machine {
                     self.poke(addr.v, *size, v);
                     self.event(What::Rmw, addr, src, v, *size, *tags, inside);
                 }
-                Op::Touch { .. } | Op::Control { .. } => {}
+                Op::Touch { .. } | Op::Control { .. } | Op::Undefined { .. } => {}
                 Op::Fence { tags } => {
                     let none = Known::default();
                     self.event(What::Fence, none.clone(), none, 0, 0, *tags, inside);

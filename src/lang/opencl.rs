@@ -63,6 +63,7 @@ fn fits(ty: &Type) -> Result<(), Failure> {
     match ty.bare() {
         Type::Int { bytes: 4 | 8, .. } => Ok(()),
         Type::Pointer(to) | Type::Array(to, _) if !ty.is_atomic() => fits(to),
+        Type::Struct(_) => Err(Failure::unsupported("structures in OpenCL C")),
         _ if !ty.is_atomic() => Ok(()),
         _ => Err(Failure::unsupported("atomics of OpenCL C that have other than 4 or 8 bytes")),
     }

@@ -99,6 +99,7 @@ fn object(ty: &Type) -> Result<String, Failure> {
         (Type::Array(t, _), _) => object(t)?,
         (Type::Float { .. }, _) => return floats(),
         (Type::Void, _) => "u8".to_string(),
+        (Type::Struct(_), _) => return refuse("structures"),
         (Type::Named(_), _) => return refuse("such type"),
         (Type::Atomic(_) | Type::Const(_) | Type::Volatile(_) | Type::Restrict(_), _) => {
             return refuse("such type");

@@ -55,6 +55,9 @@ pub fn canonical_text(test: &Test) -> String {
     for line in init {
         let _ = writeln!(out, "init {line}");
     }
+    for s in c::structs::structs(test) {
+        out.push_str(&s.definition(&|ty| ty.clone()));
+    }
     for helper in &test.helpers {
         function(&c::print_function(helper), &mut out);
     }

@@ -273,7 +273,9 @@ pub enum Type {
     /// A pointer that its holder alone uses for what it points to, as C has it.
     Restrict(Arc<Type>),
     Void,
-    /// `struct` or a name this room has no layout for; kept as written.
+    /// A structure or a union that the test defines.
+    Struct(Arc<c::structs::Struct>),
+    /// A name this room has no layout for; kept as written.
     Named(String),
 }
 

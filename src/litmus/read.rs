@@ -3,12 +3,17 @@
 //! Instructions stay text: it finds where each begins and ends, and what labels it has. C
 //! functions are handed to `c`, once their extent is known.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
-use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state};
+use super::{
+    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state,
+};
 use crate::c::ast::Function;
+use crate::c::structs::{Struct, define};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// Texts longer than this are not read.
@@ -29,9 +34,9 @@ pub fn read(source: &Source) -> Result<Test> {
     let open = s.pos;
     s.pos += 1;
     s.set_comments(Comments::All);
-    let init = state::init(&mut s, head.arch, open)?;
+    let mut init = state::init(&mut s, head.arch, open)?;
     let (threads, helpers) = if head.arch == Arch::C {
-        c_program(&mut s)?
+        c_program(&mut s, &mut init)?
     } else {
         s.set_comments(Comments::Litmus);
         s.blanks()?;
@@ -518,7 +523,8 @@ fn check_labels(s: &Scanner, lines: &[Line]) -> Result<()> {
 }
 
 /// The functions of a C test: threads, and what they call.
-fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
+fn c_program(s: &mut Scanner, init: &mut [InitItem]) -> Result<(Vec<Body>, Vec<Function>)> {
+    let mut structs: Vec<Arc<Struct>> = Vec::new();
     let mut threads = Vec::new();
     let mut helpers: Vec<Function> = Vec::new();
     loop {
@@ -530,7 +536,18 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
         refuse_levels(s)?;
         refuse_definition(s)?;
         let span = function_extent(s)?;
-        let function = c::parse_function(s.source, span)?;
+        if s.slice(span.start as usize, span.end as usize).ends_with(';') {
+            let new = c::parse_definition(s.source, span, &structs)?;
+            if structs.iter().any(|o| o.tag == new.tag) {
+                return Err(s.error(span, format!("`{}` is defined twice", new.tag)));
+            }
+            if structs.len() == MAX_THREADS {
+                return Err(s.error(span, "this test has too many structures"));
+            }
+            structs.push(Arc::new(new));
+            continue;
+        }
+        let function = c::parse_function_with(s.source, span, &structs)?;
         let head = head_span(s, span);
         let number = thread_number(&function.name);
         if number.is_some() && function.told.inline {
@@ -571,6 +588,13 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
             .expected("the function of thread P0")
             .help("a thread is a function named P0, P1, ..., as in `P0 (atomic_int* x) { ... }`"));
     }
+    for item in init {
+        let Some(ty) = &mut item.ty else { continue };
+        define(ty, &structs);
+        if matches!(ty.bare(), super::Type::Struct(_)) && item.value.is_some() {
+            return Err(state::unsupported(s, item.span, "initial values of structures"));
+        }
+    }
     Ok((threads, helpers))
 }
 
@@ -583,7 +607,7 @@ fn refuse_definition(s: &Scanner) -> Result<()> {
     ahead.name();
     ahead.blanks()?;
     let defines = match word {
-        "struct" | "union" | "enum" => matches!(ahead.peek(), Some(b'{' | b';')),
+        "enum" => matches!(ahead.peek(), Some(b'{' | b';')),
         word => word == "typedef",
     };
     match defines {
@@ -610,9 +634,25 @@ fn thread_number(name: &str) -> Option<usize> {
     Some(digits.parse().unwrap_or(usize::MAX))
 }
 
-/// From a function's first word to the brace that closes its body.
+/// Whether the definition of a structure or a union begins here.
+fn at_structure(s: &Scanner) -> bool {
+    let word = s.peek_word();
+    let mut ahead = s.clone();
+    ahead.pos += word.len();
+    matches!(word, "struct" | "union")
+        && ahead.blanks().is_ok()
+        && {
+            ahead.name();
+            ahead.blanks().is_ok()
+        }
+        && matches!(ahead.peek(), Some(b'{' | b';'))
+}
+
+/// From a function's first word to the brace that closes its body; of a structure, to the semicolon
+/// behind it.
 fn function_extent(s: &mut Scanner) -> Result<Span> {
     let start = s.pos;
+    let structure = at_structure(s);
     if s.peek() == Some(b'{') {
         return Err(state::unsupported(s, s.here(), "blocks of code outside functions"));
     }
@@ -651,6 +691,10 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
             }
             Some(b'(') => parens += 1,
             Some(b')') => parens = parens.saturating_sub(1),
+            Some(b';') if depth == 0 && structure => {
+                s.pos += 1;
+                return Ok(s.span_from(start));
+            }
             Some(b';') if depth == 0 && parens == 0 => {
                 return Err(s
                     .error(Span::new(start, s.pos + 1), "this declaration is no function")
@@ -669,7 +713,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
                     return Err(s.expected("a function"));
                 }
                 depth -= 1;
-                if depth == 0 {
+                if depth == 0 && !structure {
                     s.pos += 1;
                     return Ok(s.span_from(start));
                 }

@@ -175,6 +175,7 @@ fn normal_text(ty: &Type) -> String {
         Type::Volatile(t) => qualified(t, "volatile"),
         Type::Restrict(t) => format!("{} restrict", normal_text(t)),
         Type::Void => "void".to_string(),
+        Type::Struct(s) => s.name(),
         Type::Named(name) => name.clone(),
     }
 }
@@ -215,6 +216,8 @@ pub fn normal(ty: &Type) -> Type {
         Type::Restrict(t) => qualify(Type::Restrict(Arc::new(normal(t))), false, false, false),
         Type::Pointer(t) => Type::Pointer(Arc::new(normal(t))),
         Type::Array(t, n) => Type::Array(Arc::new(normal(t)), *n),
-        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => {
+            ty.clone()
+        }
     }
 }

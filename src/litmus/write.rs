@@ -17,6 +17,9 @@ pub fn write(test: &Test) -> String {
         let _ = writeln!(out, "{key}={}", value.replace(['\n', '\r'], " "));
     }
     init(test, &mut out);
+    for s in c::structs::structs(test) {
+        out.push_str(&s.definition(&|ty| ty.clone()));
+    }
     for helper in &test.helpers {
         function(&c::print_function(helper), &mut out);
     }

@@ -213,7 +213,11 @@ impl Follow<'_> {
                     }
                 }
             }
-            Op::Rmw { .. } | Op::StoreEx { .. } | Op::Touch { .. } | Op::Control { .. } => {
+            Op::Rmw { .. }
+            | Op::StoreEx { .. }
+            | Op::Touch { .. }
+            | Op::Control { .. }
+            | Op::Undefined { .. } => {
                 return None;
             }
             Op::Fence { tags } => {

@@ -126,7 +126,20 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         BinOp::FloatEq | BinOp::FloatLt | BinOp::FloatLe => {
             u128::from(float::compare(op, x, y, width)?)
         }
+        BinOp::AddOverflows => u128::from(!fits(sx.checked_add(sy), width)),
+        BinOp::SubOverflows => u128::from(!fits(sx.checked_sub(sy), width)),
+        BinOp::MulOverflows => u128::from(!fits(sx.checked_mul(sy), width)),
+        BinOp::ShlOverflows => {
+            let out = 1i128.checked_shl(count).filter(|n| *n > 0).and_then(|n| sx.checked_mul(n));
+            let zero = sx == 0 && count < wide;
+            u128::from(!(zero || sx > 0 && count < wide && fits(out, width)))
+        }
     }))
+}
+
+/// Whether a signed number was computed and has a place in so many bits.
+fn fits(n: Option<i128>, width: u8) -> bool {
+    n.is_some_and(|n| sign_extend(n as u128 & mask(width), width) == n)
 }
 
 /// Whether all bits are set.
@@ -179,6 +192,8 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         (BinOp::And | BinOp::Or, a, b) if a == b => Some(a),
         (BinOp::Eq, a, b) => flag(a == b),
         (BinOp::Ne, a, b) => flag(a != b),
+        // No object lies at the end of memory.
+        (BinOp::AddOverflows | BinOp::SubOverflows | BinOp::MulOverflows, ..) => flag(false),
         (
             BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS,
             Val::Ptr { loc: l, off: x },
@@ -236,6 +251,13 @@ mod tests {
         assert_eq!(eval_un(UnOp::Not, x, 64), None);
     }
 
+    /// Whether C has a value for a number shifted left: twice the number, so many times, fits.
+    fn shifts(n: i128, count: u128, width: u8) -> bool {
+        let most = (1i128 << (width - 1)) - 1;
+        let doubled = (0..count.min(128)).fold(n, |n, _| n.min(most).saturating_mul(2));
+        n >= 0 && count < u128::from(width) && doubled <= most
+    }
+
     /// The arithmetic of one width, by that of Rust's integers.
     macro_rules! as_rust_has_it {
         ($name:ident, $u:ty, $i:ty, $wide:ty, $wide_signed:ty) => {
@@ -277,6 +299,10 @@ mod tests {
                         (BinOp::MaxU, some(a.max(b))),
                         (BinOp::MinS, some(sa.min(sb) as $u)),
                         (BinOp::MaxS, some(sa.max(sb) as $u)),
+                        (BinOp::AddOverflows, flag(sa.checked_add(sb).is_none())),
+                        (BinOp::SubOverflows, flag(sa.checked_sub(sb).is_none())),
+                        (BinOp::MulOverflows, flag(sa.checked_mul(sb).is_none())),
+                        (BinOp::ShlOverflows, flag(!shifts(i128::from(sa), u128::from(b), width))),
                     ] {
                         prop_assert_eq!(bin(op, over(a), over(b), width), wanted, "{:?}", op);
                         let small = b % <$u>::from(width);

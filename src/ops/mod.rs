@@ -326,6 +326,48 @@ pub enum BinOp {
     FloatEq,
     FloatLt,
     FloatLe,
+    /// Whether the sum, difference or product of two signed numbers does not fit the width.
+    AddOverflows,
+    SubOverflows,
+    MulOverflows,
+    /// Whether C leaves a signed number shifted left by so much undefined: it is negative, the
+    /// count is not below the width, or what comes out does not fit.
+    ShlOverflows,
+}
+
+/// Why the behaviour of a program is undefined, beside what a model says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Undefined {
+    /// The result of arithmetic on signed integers does not fit their type.
+    Overflow,
+    /// A shift of a negative number to the left, or by a count that the type does not have.
+    Shift,
+    /// A division by zero.
+    Division,
+    /// A number of floating point that becomes an integer is out of the integer's range.
+    Conversion,
+}
+
+impl Undefined {
+    /// As a flag of a simulation.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Undefined::Overflow => "signed-overflow",
+            Undefined::Shift => "undefined-shift",
+            Undefined::Division => "division-by-zero",
+            Undefined::Conversion => "conversion-out-of-range",
+        }
+    }
+
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Undefined::Overflow => "signed overflow",
+            Undefined::Shift => "an undefined shift",
+            Undefined::Division => "a division by zero",
+            Undefined::Conversion => "a conversion out of range",
+        }
+    }
 }
 
 /// Target of a branch: an index into [`Code::insts`]; the length of the code means "end".
@@ -352,6 +394,9 @@ pub enum Op {
     Choose { dst: Temp },
     /// Drops the path where `cond` is 0. It is no event and gives no dependency.
     Assume { cond: Temp },
+    /// The behaviour of the program is undefined where `cond` is not 0. It is no event, gives no
+    /// dependency, and what comes after goes on as it would.
+    Undefined { cond: Temp, what: Undefined },
     /// A read event of `size` bytes, a power of two up to 16, single-copy atomic as a whole;
     /// `dst` is zero-extended. `tags` holds X or EX where it is half of an atomic access.
     Load { dst: Temp, addr: Temp, size: u8, tags: Tags },

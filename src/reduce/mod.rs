@@ -6,6 +6,7 @@
 mod code;
 mod copies;
 pub mod core;
+mod members;
 mod names;
 pub mod normal;
 mod reach;
@@ -51,6 +52,7 @@ pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<
 fn simpler(test: &Test) -> Vec<Test> {
     let mut out = types::plainer(test);
     out.extend(reach::simpler(test));
+    out.extend(members::simpler(test));
     out.extend(copies::joined(test));
     out.extend(copies::not_stored(test));
     finish(out)
@@ -113,6 +115,7 @@ pub fn smaller(test: &Test) -> Vec<Test> {
         }
     }
     out.extend(fewer_observed(test));
+    out.extend(members::fewer(test));
     let tidied = names::tidy(test);
     if litmus::write(&tidied) != litmus::write(test) {
         out.push(tidied);

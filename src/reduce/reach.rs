@@ -55,7 +55,7 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     out
 }
 
-fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
+pub(super) fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
     for body in &mut test.threads {
         if let Body::C(function) = body {
             f(&mut function.body);
@@ -64,14 +64,14 @@ fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
     test.helpers.iter_mut().for_each(|h| f(&mut h.body));
 }
 
-fn each_expr(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+pub(super) fn each_expr(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
     s.each_part_mut(&mut |part| match part {
         Part::Expr(e) => f(e),
         Part::Stmt(s) => each_expr(s, f),
     });
 }
 
-fn bottom_up(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+pub(super) fn bottom_up(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     e.each_child_mut(&mut |e| bottom_up(e, f));
     f(e);
 }

@@ -531,3 +531,66 @@ fn a_core_of_one_width_is_looked_for_in_that_width_and_seen_as_it_was() {
     assert!(stores.iter().all(|t| t.contains("(z, 1") && t.contains("[z]=")), "{list:?}");
     assert!(list.iter().all(|t| !t.contains("(y, 1")), "{list:?}");
 }
+
+const STRUCTURE: &str = "C s
+{ struct S x; }
+struct T { int16_t a; int16_t b; };
+struct S { int8_t n; struct T t; volatile int8_t v[2]; _Atomic int64_t f; };
+static void set(struct T *p) { p->a = 1; }
+P0 (struct S *x) {
+  x->n = 5;
+  set(&x->t);
+  x->v[1] = 2;
+  atomic_store_explicit(&x->f, 1, memory_order_release);
+}
+P1 (struct S *x) {
+  int r0 = atomic_load_explicit(&x->f, memory_order_acquire);
+  int r1 = x->n;
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+#[test]
+fn members_that_nobody_names_go() {
+    let text = reduced(STRUCTURE, &["x->n = 5", "x->f"]);
+    assert!(text.contains("struct S { int8_t n; _Atomic int64_t f; };"), "{text}");
+    assert!(!text.contains("struct T"), "{text}");
+}
+
+#[test]
+fn members_become_locations() {
+    let settled = |needs: &[&str]| {
+        let out = settle(&test(STRUCTURE), 5000, &mut |tests| {
+            tests.iter().map(|t| needs.iter().all(|n| litmus::write(t).contains(n))).collect()
+        });
+        litmus::write(&out)
+    };
+    let text = settled(&["= 5;", "atomic_load_explicit("]);
+    assert!(!text.contains("struct"), "{text}");
+    // Where the structure matters, its members are as plain as they can be.
+    let text = settled(&["x->n = 5", "x->f"]);
+    assert!(text.contains("struct S { int n; atomic_int f; };"), "{text}");
+}
+
+#[test]
+fn members_of_structures_lie_apart() {
+    let all = super::members::simpler(&test(STRUCTURE));
+    let texts: Vec<String> = all.iter().map(litmus::write).collect();
+    let apart = texts.iter().find(|t| !t.contains("struct S")).expect("a test without it");
+    for part in [
+        "int8_t x_n;",
+        "struct T x_t;",
+        "volatile int8_t x_v[2];",
+        "_Atomic int64_t x_f;",
+        "*x_n = 5;",
+        "set(x_t);",
+        "x_v[1] = 2;",
+        "atomic_store_explicit(x_f, 1, memory_order_release);",
+    ] {
+        assert!(apart.contains(part), "{part}\n{apart}");
+    }
+    // Members of a union that both are used share their bytes.
+    let union = STRUCTURE.replace("struct S", "union S");
+    let all = super::members::simpler(&test(&union));
+    assert!(all.iter().all(|t| litmus::write(t).contains("union S")));
+}

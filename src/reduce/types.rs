@@ -102,7 +102,7 @@ fn functions(test: &Test) -> impl Iterator<Item = &Function> {
 }
 
 /// `int`, atomic where the type was, without other qualifiers, in place of every number.
-fn plain(ty: &Type) -> Type {
+pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::Array(of, n) => Type::Array(Arc::new(plain(of)), *n),
         _ if !matches!(ty.bare(), Type::Int { .. } | Type::Float { .. }) => ty.clone(),
@@ -122,7 +122,7 @@ fn signed(ty: &Type) -> Type {
         Type::Const(to) => Type::Const(of(to)),
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => ty.clone(),
     }
 }
 
@@ -139,11 +139,13 @@ fn narrower(ty: &Type) -> Type {
         Type::Const(to) => Type::Const(of(to)),
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Named(_) => ty.clone(),
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => {
+            ty.clone()
+        }
     }
 }
 
-fn unqualified(ty: &Type) -> Type {
+pub(super) fn unqualified(ty: &Type) -> Type {
     match ty {
         Type::Const(of) | Type::Volatile(of) | Type::Restrict(of) => unqualified(of),
         Type::Atomic(of) => Type::Atomic(Arc::new(unqualified(of))),

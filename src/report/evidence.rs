@@ -243,6 +243,9 @@ pub struct Differences {
     pub undefined: u64,
     /// See `undefined`.
     pub undefined_positive: u64,
+    /// Of the undefined sources, how many do arithmetic that C leaves undefined, by the flags of simulations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub undefined_by: BTreeMap<String, u64>,
 }
 
 /// What changed from one compiler to another, tests counted.

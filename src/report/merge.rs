@@ -107,6 +107,9 @@ impl Differences {
         self.negative += part.negative;
         self.undefined += part.undefined;
         self.undefined_positive += part.undefined_positive;
+        for (flag, n) in &part.undefined_by {
+            *self.undefined_by.entry(flag.clone()).or_default() += n;
+        }
     }
 }
 

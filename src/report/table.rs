@@ -98,9 +98,15 @@ pub fn differences(report: &Report) -> String {
     }
     let mut out = aligned(&rows);
     let sum = |f: &dyn Fn(&Differences) -> u64| list.iter().map(|d| f(d)).sum::<u64>();
+    let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+    for (flag, n) in list.iter().flat_map(|d| &d.undefined_by) {
+        *by.entry(flag).or_default() += n;
+    }
+    let by: Vec<String> = by.iter().map(|(flag, n)| format!("{flag} {n}")).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     let _ = writeln!(
         out,
-        "{} comparisons; {} of undefined sources set aside, {} of them differ",
+        "{} comparisons; {} of undefined sources set aside{by}, {} of them differ",
         sum(&|d| d.compared),
         sum(&|d| d.undefined),
         sum(&|d| d.undefined_positive)

@@ -18,6 +18,24 @@ type Range = (u16, u32, u8);
 const MOST: usize = 24;
 const ROUNDS: usize = 6;
 
+/// Drops the doubts that no combination of values bears out.
+pub fn settle(program: &Program, exprs: &Exprs, paths: &mut [Vec<Path>]) {
+    if paths.iter().flatten().all(|p| p.doubts.is_empty()) {
+        return;
+    }
+    let domains = Domains::new(program, exprs, paths);
+    for (thread, ps) in paths.iter_mut().enumerate() {
+        for path in ps {
+            let mut doubts = std::mem::take(&mut path.doubts);
+            doubts.retain(|d| {
+                let values = domains.possible(exprs, thread, path, d.cond);
+                values.is_none_or(|vs| vs.iter().any(|v| truth(*v)))
+            });
+            path.doubts = doubts;
+        }
+    }
+}
+
 /// The values that each accessed range may hold.
 pub struct Domains {
     /// `None` stands for anything.

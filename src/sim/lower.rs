@@ -95,6 +95,7 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
             let (elem, count, signed) = layout(inner, pointer);
             (elem, count.saturating_mul(u32::try_from(*n).unwrap_or(u32::MAX)), signed)
         }
+        Type::Struct(s) => (1, u32::try_from(s.size()).unwrap_or(u32::MAX), false),
         _ => (4, 1, true),
     }
 }

@@ -189,6 +189,10 @@ pub struct Outcomes {
     pub flags: Vec<String>,
     /// The program has undefined behaviour.
     pub undefined: bool,
+    /// What is undefined, where it is no matter of the model: `signed overflow in ...`.
+    pub undefined_by: Option<String>,
+    /// The flag that says so.
+    pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
     pub stats: Stats,
@@ -242,7 +246,7 @@ impl Simulator {
             }
         }
         results.flags.sort_unstable();
-        let flags: Vec<String> = match &model.fast {
+        let mut flags: Vec<String> = match &model.fast {
             Some(fast) if options.engine != Engine::Exhaustive => {
                 let name = |f: &usize| match &fast.steps.checks[*f] {
                     check if check.kind == CheckKind::UndefinedUnless => UNDEFINED.to_string(),
@@ -252,12 +256,21 @@ impl Simulator {
             }
             _ => results.flags.iter().map(|f| names[*f].clone()).collect(),
         };
+        let doubt = results.undefined;
+        let arithmetic = doubt.map(|(_, d)| d.what.flag());
+        flags.extend(arithmetic.map(String::from));
+        let undefined_by = doubt.map(|(thread, d)| {
+            let inst = program.threads[thread].code.insts.get(d.line);
+            format!("{} in `{}`", d.what.text(), inst.map_or("", |i| i.text.as_str()))
+        });
         Ok(Outcomes {
             states: states(&program, &results.outcomes),
             positive,
             negative,
             quantifier: program.quantifier,
-            undefined: flags.iter().any(|f| f == UNDEFINED),
+            undefined: undefined_by.is_some() || flags.iter().any(|f| f == UNDEFINED),
+            undefined_by,
+            arithmetic,
             flags,
             cut,
             stats: results.stats,
@@ -286,9 +299,10 @@ impl Simulator {
             }
             _ => needed,
         };
-        let (paths, cut) =
+        let (mut paths, cut) =
             unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let exprs = &self.exprs;
+        domain::settle(program, exprs, &mut paths);
         let cells = cells_of(test, program, &paths)?;
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
         let domains = model.compares.then(|| domain::Domains::new(program, exprs, &paths));
@@ -360,7 +374,27 @@ impl Simulator {
                     }
                 };
             }
-            look(picked, results)
+            look(picked.clone(), results)?;
+            // Where an allowed execution bears out a doubt, the behaviour is undefined. The outcomes
+            // are what they are without.
+            for (thread, path) in picked.iter().enumerate() {
+                for doubt in &path.doubts {
+                    if results.undefined.is_some() {
+                        return Ok(());
+                    }
+                    let mut doubted = Path::clone(path);
+                    doubted.constraints.push((doubt.cond, true));
+                    let mut picked = picked.clone();
+                    picked[thread] = &doubted;
+                    let mut aside = Results { stats: results.stats, ..Results::default() };
+                    look(picked, &mut aside)?;
+                    results.stats = aside.stats;
+                    if !aside.outcomes.is_empty() {
+                        results.undefined = Some((thread, *doubt));
+                    }
+                }
+            }
+            Ok(())
         })?;
         Ok(cut)
     }

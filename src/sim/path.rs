@@ -4,7 +4,7 @@
 //! [`super::unfold`] finds paths and [`super::skeleton`] combines them; neither is known here.
 
 use super::expr::ExprId;
-use litmake_ops::{Port, Tags};
+use litmake_ops::{Port, Tags, Undefined};
 
 /// The events of a path on which a value or an event depends: by data flow alone, and by data flow
 /// with at least one choice inside an instruction ("pick").
@@ -110,6 +110,17 @@ pub struct Path {
     /// Set if the path ends with an error before the code does. It is reported only if an execution
     /// takes the path, since a path may have assumed any location for an address.
     pub error: Option<Box<PathError>>,
+    /// Where the behaviour may be undefined on the way, in order.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A value that makes the behaviour undefined if it is true (not 0).
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt {
+    pub cond: ExprId,
+    pub what: Undefined,
+    /// The line in the thread.
+    pub line: usize,
 }
 
 /// An error at an instruction, by its line in its thread.

@@ -5,6 +5,7 @@ use std::time::Instant;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::path::Doubt;
 use super::program::{Cond, Program, Rhs};
 use litmake_base::stop::{self, Stopping};
 use litmake_litmus::CmpOp;
@@ -21,6 +22,8 @@ pub struct Results {
     /// Flags raised so far, as indices of the model's checks.
     pub flags: Vec<usize>,
     pub stats: Stats,
+    /// What some allowed execution does that is undefined, and which thread does it.
+    pub undefined: Option<(usize, Doubt)>,
     /// A value could not be computed.
     pub error: Option<String>,
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::expr::{ExprId, Exprs};
-use super::path::{Kind, Path, PathError, PathEvent, Paths, Taint};
+use super::path::{Doubt, Kind, Path, PathError, PathEvent, Paths, Taint};
 use super::private::PrivateMemory;
 use super::program::{ObservedPlace, Program};
 use super::visible::Private;
@@ -99,6 +99,7 @@ struct State<'c> {
     frames: SmallVec<[Frame<'c>; 2]>,
     events: Vec<PathEvent>,
     constraints: Vec<(ExprId, bool)>,
+    doubts: Vec<Doubt>,
     ctrl: Taint,
     reservation: Option<Reservation>,
     /// For each target of a jump backwards, how often it was entered again.
@@ -185,6 +186,7 @@ impl<'p> Unfolder<'p> {
             frames: SmallVec::new(),
             events: Vec::new(),
             constraints: Vec::new(),
+            doubts: Vec::new(),
             ctrl: Taint::NONE,
             reservation: None,
             entered: SmallVec::new(),
@@ -243,7 +245,8 @@ impl<'p> Unfolder<'p> {
                 finals.push((i, state.regs[usize::from(reg)].value));
             }
         }
-        Path { number: 0, events: state.events, constraints: state.constraints, finals, error }
+        let State { events, constraints, doubts, .. } = state;
+        Path { number: 0, events, constraints, finals, error, doubts }
     }
 
     fn error(&self, state: &State, message: impl Into<String>) -> Obstacle {
@@ -430,6 +433,13 @@ impl<'p> Unfolder<'p> {
                     Some(v) if truth(v) => {}
                     Some(_) => return Ok(Advance::Drop),
                     None => state.constraints.push((c.value, true)),
+                }
+            }
+            Op::Undefined { cond, what } => {
+                let cond = self.get(state, *cond)?.value;
+                let known = exprs.as_const(cond).is_some_and(|v| !truth(v));
+                if !known && state.doubts.iter().all(|d| d.cond != cond) {
+                    state.doubts.push(Doubt { cond, what: *what, line: state.pc });
                 }
             }
             Op::Load { dst, addr, size, tags } => {

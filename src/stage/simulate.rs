@@ -29,6 +29,9 @@ pub struct Allowed {
     /// The test has undefined behaviour, so that it may do anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
+    /// The flag of the arithmetic that is undefined, where that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arithmetic: Option<String>,
     /// Loops were cut: states may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
@@ -57,7 +60,8 @@ impl Allowed {
         let faults = faults(test).map(String::from).collect();
         let races = test.arch == Arch::C && outcomes.flags.iter().any(|f| f == RACE);
         let undefined = outcomes.undefined || races;
-        Allowed { states, undefined, cut: outcomes.cut, faults }
+        let arithmetic = outcomes.arithmetic.map(String::from);
+        Allowed { states, undefined, arithmetic, cut: outcomes.cut, faults }
     }
 
     /// As it is stored.

@@ -23,6 +23,9 @@ pub struct Verdict {
     /// The source has undefined behaviour: differences are recorded and are no findings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
+    /// The flag of the arithmetic that is undefined, where that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arithmetic: Option<String>,
     /// Loops were cut on one side: outcomes may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
@@ -68,6 +71,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
         if source.states.is_empty() || target.states.is_empty() {
             return Ok(Verdict {
                 undefined: source.undefined,
+                arithmetic: source.arithmetic.clone(),
                 cut: source.cut || target.cut,
                 faults: target.faults.clone(),
                 negative: source.states.len(),
@@ -104,6 +108,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     let mut verdict = Verdict {
         negative,
         undefined: source.undefined,
+        arithmetic: source.arithmetic.clone(),
         cut: source.cut || target.cut,
         faults: target.faults.clone(),
         ..Verdict::default()

@@ -212,6 +212,15 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
         seen.push(name.to_string());
         let size =
             size_of(ty).ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
+        // Of a structure, threads alone know the members.
+        let bytes = match ty.bare() {
+            Type::Struct(s) => Some(Type::Array(
+                std::sync::Arc::new(Type::Int { bytes: 1, signed: false }),
+                s.size(),
+            )),
+            _ => None,
+        };
+        let ty = bytes.as_ref().unwrap_or(ty);
         let line = print_declaration(ty.bare(), &format!("obj_{name}"));
         let constant = if fixed.iter().any(|f| f == name) { "const " } else { "" };
         let init = match ty.bare() {

@@ -280,7 +280,7 @@ impl Machine {
                     self.poke(addr.bits, *size, bits);
                     self.event(What::Rmw, &addr, *size, bits, *tags, new.deps, inner);
                 }
-                Op::Touch { .. } | Op::Control { .. } => {}
+                Op::Touch { .. } | Op::Control { .. } | Op::Undefined { .. } => {}
                 Op::Fence { tags } => {
                     let none = Value::default();
                     self.event(What::Fence, &none, 0, 0, *tags, Deps::new(), inner);

@@ -320,7 +320,7 @@ proptest! {
         name in prop::sample::select(vec![
             "mov", "movl", "movb", "lock addl", "lock", "xchg", "cmpxchg16b", "movzbl", "movsx",
             "shll", "shld", "btsl", "imul", "imulq", "divb", "push", "pop", "call", "jmp", "jne",
-            "setb", "cmovll", "movd", "movq", "movdqa", "vmovdqa", "pinsrq", "pextrd", "pshufd",
+            "setb", "cmovll", "movd", "movq", "movdqa", "vmovdqa", "pinsrq", "pinsrw", "pextrd", "pextrw", "pshufd",
             "vpunpcklqdq", "fildll", "fistpq", "movnti", "movhps", "bswap", "lea", "nopw",
         ]),
         args in prop::collection::vec(
@@ -486,6 +486,22 @@ fn vector_registers_carry_values() {
         assert_eq!(m.get(name), v, "{name}");
     }
     assert_eq!(m.peek(17 * BASE, 16), low << 64 | high);
+}
+
+#[test]
+fn narrow_parts_of_vector_registers() {
+    let m = run(
+        "movq %rax,%xmm0\npextrw $1,%xmm0,%ecx\npextrb $7,%xmm0,%edx\npextrw $2,%xmm0,%r8\n\
+         pextrw $3,%xmm0,(%rsi)\npinsrw $0,%eax,%xmm0\npinsrb $2,%eax,%xmm0\nmovq %xmm0,%r9",
+        |m| {
+            m.set("rax", 0x1234_5678_9abc_def0);
+            m.set("rcx", u128::from(u64::MAX));
+            m.set("rdx", u128::from(u64::MAX));
+        },
+    );
+    assert_eq!(["rcx", "rdx", "r8"].map(|r| m.get(r)), [0x9abc, 0x12, 0x5678]);
+    assert_eq!(m.peek(17 * BASE, 8), 0x1234);
+    assert_eq!(m.get("r9"), 0x1234_5678_9af0_def0);
 }
 
 #[test]

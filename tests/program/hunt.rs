@@ -167,11 +167,10 @@ fn tests_of_axes_have_no_races_and_are_compiled_and_lifted() {
         return;
     }
     let s = Scratch::with(&[]);
-    let families =
-        "c11-sync c11-values c11-aliasing c11-liveness c11-effects c11-around c11-loops c11-floats";
+    let families: Vec<&str> = litmake::generate::axes::FAMILIES.iter().map(|f| f.name).collect();
     let mut text = "name: axes\nstages:\n".to_string();
     let mut names = Vec::new();
-    for family in families.split(' ') {
+    for family in families {
         text += &format!(
             "  - {{ name: {family}, generate: {{ families: {family}, sample: 60, seed: 11 }} }}\n\
              \x20 - {{ name: source-{family}, simulate: {{ from: {family}, model: rc11-lb, timeout: 20 }} }}\n"

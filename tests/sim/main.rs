@@ -17,6 +17,9 @@ mod ptx;
 #[path = "../common/litmus.rs"]
 mod random;
 mod reference;
+mod sanitizer;
+mod structures;
+mod undefined;
 mod visible;
 #[path = "../common/wide.rs"]
 mod wide;

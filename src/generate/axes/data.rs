@@ -101,6 +101,21 @@ pub const ALIASES: [&str; 12] = [
     "local-pointer",
 ];
 
+/// Where the data lives: alone, or as the member `m` of a structure or a union, with other members
+/// beside it.
+pub const MEMBERS: [&str; 10] = [
+    "alone",
+    "between",
+    "neighbours",
+    "neighbours-8",
+    "beside-atomic",
+    "beside-const",
+    "copied",
+    "copied-after",
+    "flag-inside",
+    "union",
+];
+
 /// What is around a write of the data.
 pub const WRITES: [&str; 10] = [
     "once",
@@ -295,7 +310,7 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         "two-parts" => vec![format!("(uint8_t){of}"), format!("(uint8_t)({of} >> {half})")],
         "reassembled" => {
             vec![format!(
-                "({0})(({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
+                "({0})((uint64_t)({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
                 ty.name
             )]
         }

@@ -29,7 +29,7 @@ pub fn has_float(point: &Point) -> bool {
     Axis::ALL.into_iter().any(of_floats)
 }
 
-pub const FAMILIES: [Family; 8] = [
+pub const FAMILIES: [Family; 9] = [
     Family {
         name: "c11-sync",
         about: "every way to release and every way to acquire, around plain and atomic data",
@@ -81,7 +81,19 @@ pub const FAMILIES: [Family; 8] = [
         axes: &[Axis::Type, Axis::Flag, Axis::Value, Axis::Read, Axis::Write, Axis::Use],
         has: has_float,
     },
+    Family {
+        name: "c11-members",
+        about: "data that is a member: beside members that other threads write, that are atomic or \
+                const, in structures that are copied, in one structure with the flag, in a union",
+        axes: &[Axis::Member, Axis::Write, Axis::Use, Axis::Type],
+        has: has_member,
+    },
 ];
+
+/// Whether the data of a test is a member.
+fn has_member(point: &Point) -> bool {
+    point.get(Axis::Member) > 0
+}
 
 /// The axes that a family's tests are also varied on, beside the shapes: so that a choice meets
 /// several widths, kinds and ways to hand over.

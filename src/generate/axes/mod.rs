@@ -38,9 +38,10 @@ pub enum Axis {
     Around,
     Early,
     Loop,
+    Member,
 }
 
-pub const AXES: usize = 16;
+pub const AXES: usize = 17;
 
 impl Axis {
     pub const ALL: [Axis; AXES] = [
@@ -60,6 +61,7 @@ impl Axis {
         Axis::Around,
         Axis::Early,
         Axis::Loop,
+        Axis::Member,
     ];
 
     pub fn name(self) -> &'static str {
@@ -80,6 +82,7 @@ impl Axis {
             Axis::Around => "around",
             Axis::Early => "early",
             Axis::Loop => "loop",
+            Axis::Member => "member",
         }
     }
 
@@ -102,6 +105,7 @@ impl Axis {
             Axis::Around => data::AROUNDS.len(),
             Axis::Early => data::EARLIES.len(),
             Axis::Loop => data::LOOPS.len(),
+            Axis::Member => data::MEMBERS.len(),
         }
     }
 
@@ -124,6 +128,7 @@ impl Axis {
             Axis::Around => data::AROUNDS.get(at),
             Axis::Early => data::EARLIES.get(at),
             Axis::Loop => data::LOOPS.get(at),
+            Axis::Member => data::MEMBERS.get(at),
         };
         name.copied().unwrap_or("")
     }

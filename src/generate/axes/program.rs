@@ -2,7 +2,9 @@
 //! puts into them.
 //!
 //! `*k` is 1 and is never written. `a`, `d`, `s` and `v` with the number of a thread are memory of that
-//! thread alone. So of all that threads share, only the data, flags and locks matter.
+//! thread alone. So of all that threads share, only the data, flags and locks matter. Where the data is
+//! a member, `x` is the structure, the data its member `m`, and `n` with the number of a thread a member
+//! of that thread alone.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -68,6 +70,7 @@ struct Program<'p> {
     kind: &'static str,
     alias: &'static str,
     call: &'static str,
+    member: &'static str,
     threads: Vec<Thread>,
     helpers: BTreeMap<String, String>,
     /// Finals that are looked at.
@@ -87,6 +90,7 @@ impl<'p> Program<'p> {
             kind: point.choice(Axis::Kind),
             alias: point.choice(Axis::Alias),
             call: point.choice(Axis::Call),
+            member: point.choice(Axis::Member),
             threads: Vec::new(),
             helpers: BTreeMap::new(),
             finals: Vec::new(),
@@ -147,6 +151,7 @@ impl<'p> Program<'p> {
                 Axis::Use,
                 Axis::Call,
                 Axis::Early,
+                Axis::Member,
             ];
             return of_data.iter().all(|a| self.point.get(*a) == 0)
                 && self.choice(Axis::Sync) != "with-data";
@@ -161,6 +166,9 @@ impl<'p> Program<'p> {
         let is_large = matches!(value, "high-bit" | "float-bits");
         let scaled = self.choice(Axis::Read) == "scaled" && !self.ty.unsigned && self.ty.bits >= 32;
         if is_large && (scaled || self.call == "const" && self.ty.bits == 32) {
+            return false;
+        }
+        if !self.fits_in_structure() {
             return false;
         }
         // What is stepped and gets bits is an integer.
@@ -197,6 +205,37 @@ impl<'p> Program<'p> {
         }
         let halved = self.shape == "pair" || self.halves();
         !halved || matches!(self.alias, "direct" | "element")
+    }
+
+    fn is_member(&self) -> bool {
+        self.member != "alone"
+    }
+
+    /// Whether the data can be the member that it is to be.
+    fn fits_in_structure(&self) -> bool {
+        // The final value of a member is not looked at: some thread has to read it.
+        if self.is_member() && self.shape == "S" {
+            return false;
+        }
+        match self.member {
+            "copied" | "copied-after" => {
+                self.kind == "plain"
+                    && !self.array()
+                    && self.alias == "direct"
+                    && self.call == "none"
+            }
+            "union" => {
+                self.kind == "plain"
+                    && !self.array()
+                    && self.alias == "direct"
+                    && matches!(self.call, "none" | "scratch-call" | "returns-flag" | "const")
+                    && !self.ty.float
+                    && self.choice(Axis::Write) != "stepped"
+            }
+            // A flag that functions are given is a parameter of theirs.
+            "flag-inside" => matches!(self.shape, "MP" | "hand" | "back" | "pair" | "MP-open"),
+            _ => true,
+        }
     }
 
     // Threads.
@@ -279,31 +318,120 @@ impl<'p> Program<'p> {
     /// stand before goes to `before`.
     fn address(&mut self, which: usize, before: &mut String, reads: bool) -> String {
         let object = self.object();
-        let declaration = format!("{object} *x");
-        self.thread().params.insert("x".into(), declaration);
+        let x = self.data();
         if self.array() && self.alias != "index" {
-            return format!("(x + {which})");
+            return format!("({x} + {which})");
         }
         match self.alias {
-            "index" => "(x + *k)".into(),
-            "const" if reads => format!("(const {object} *)x"),
-            "volatile-once" if self.kind != "volatile" => format!("(volatile {object} *)x"),
+            "index" => format!("({x} + *k)"),
+            "const" if reads => format!("(const {object} *){x}"),
+            "volatile-once" if self.kind != "volatile" => format!("(volatile {object} *){x}"),
             "other-sign" => {
                 let volatile = if self.kind == "volatile" { "volatile " } else { "" };
-                format!("({volatile}{} *)x", self.ty.other)
+                format!("({volatile}{} *){x}", self.ty.other)
             }
             "chosen-pointer" => {
                 let other = self.scratch("s", &object);
                 let p = self.fresh("p");
-                let _ = writeln!(before, "{object} *{p} = *k ? x : {other};");
+                let _ = writeln!(before, "{object} *{p} = *k ? {x} : {other};");
                 p
             }
             "local-pointer" => {
                 let p = self.fresh("p");
-                let _ = writeln!(before, "{object} *{p} = x;");
+                let _ = writeln!(before, "{object} *{p} = {x};");
                 p
             }
-            _ => "x".into(),
+            // What the union holds as one type is read as the other.
+            _ if self.member == "union" && reads => "(&x->o)".into(),
+            _ => x.into(),
+        }
+    }
+
+    /// The data's address, or that of its first element.
+    fn data(&mut self) -> &'static str {
+        if !self.is_member() {
+            let declaration = format!("{} *x", self.object());
+            self.thread().params.insert("x".into(), declaration);
+            return "x";
+        }
+        self.structure();
+        if self.array() { "x->m" } else { "(&x->m)" }
+    }
+
+    /// The thread is given the structure that the data is in.
+    fn structure(&mut self) {
+        let word = if self.member == "union" { "union" } else { "struct" };
+        self.thread().params.insert("x".into(), format!("{word} D *x"));
+    }
+
+    /// The definition of that structure.
+    fn definition(&self) -> Option<String> {
+        if !self.is_member() {
+            return None;
+        }
+        let (object, ty) = (self.object(), self.ty.name);
+        let size = if self.array() { "[4]" } else { "" };
+        let m = format!("{object} m{size};");
+        let own = |ty: &str| -> Vec<String> {
+            (0..self.threads.len()).map(|n| format!("{ty} n{n};")).collect()
+        };
+        let around = |members: Vec<String>| {
+            let (first, rest) = members.split_at(1);
+            format!("{} {m} {}", first.join(" "), rest.join(" "))
+        };
+        Some(match self.member {
+            "neighbours" => format!("struct D {{ {} }};", around(own(ty))),
+            "neighbours-8" => format!("struct D {{ {} }};", around(own("int8_t"))),
+            "beside-atomic" => format!("struct D {{ {m} _Atomic {} c; }};", self.whole()),
+            "beside-const" => format!("struct D {{ const {} c; {m} }};", self.whole()),
+            "flag-inside" => format!("struct D {{ {m} _Atomic {} f; }};", self.flag),
+            "union" => format!("union D {{ {m} {} o; }};", self.ty.other),
+            _ => format!("struct D {{ int8_t a; {m} int8_t b; }};"),
+        })
+    }
+
+    /// The integer type of the data's width.
+    fn whole(&self) -> &'static str {
+        if self.ty.float { self.ty.other } else { self.ty.name }
+    }
+
+    /// What a thread does with other members of the structure, before and after all else.
+    fn beside(&mut self) -> (String, String) {
+        let n = self.at;
+        match self.member {
+            "neighbours" | "neighbours-8" => {
+                self.structure();
+                let ty = if self.member == "neighbours" { self.wide_of_data() } else { "int" };
+                let r = self.observed(ty);
+                (format!("x->n{n} = 5;\n"), format!("{r} = x->n{n};\n"))
+            }
+            "beside-atomic" => {
+                self.structure();
+                let r = self.observed("int64_t");
+                let start =
+                    format!("atomic_store_explicit(&x->c, {}, memory_order_relaxed);\n", n + 1);
+                (start, format!("{r} = atomic_load_explicit(&x->c, memory_order_relaxed);\n"))
+            }
+            "beside-const" => {
+                self.structure();
+                let r = self.observed("int64_t");
+                (String::new(), format!("{r} = x->c;\n"))
+            }
+            "flag-inside" => {
+                self.structure();
+                (format!("_Atomic {} *y = &x->f;\n", self.flag), String::new())
+            }
+            _ => (String::new(), String::new()),
+        }
+    }
+
+    /// A type that holds the data whole.
+    fn wide_of_data(&self) -> &'static str {
+        match (self.ty.float, self.ty.bits) {
+            (true, _) => self.ty.name,
+            (_, 64) => "int64_t",
+            _ if self.ty.name == "uint32_t" => "int64_t",
+            _ => "int",
         }
     }
 
@@ -337,6 +465,11 @@ impl<'p> Program<'p> {
     /// A load of the data: what stands before, and the value's expression.
     fn load(&mut self, which: usize) -> (String, String) {
         let mut before = String::new();
+        if self.member == "copied" {
+            self.structure();
+            let c = self.fresh("c");
+            return (format!("struct D {c} = *x;\n"), format!("{c}.m"));
+        }
         let at = self.address(which, &mut before, true);
         let (object, ty) = (self.object(), self.ty.name);
         let plain = match self.kind {
@@ -407,6 +540,11 @@ impl<'p> Program<'p> {
     /// A store of a value to the data.
     fn store(&mut self, which: usize, value: &str) -> String {
         let mut out = String::new();
+        if self.member == "copied" {
+            self.structure();
+            let c = self.fresh("c");
+            return format!("struct D {c};\n{c}.m = {value};\n*x = {c};\n");
+        }
         let at = self.address(which, &mut out, false);
         let (object, ty) = (self.object(), self.ty.name);
         let mut value = value.to_string();
@@ -532,6 +670,7 @@ impl<'p> Program<'p> {
         if self.shape == "pair" {
             out += &self.put(2, n + 1);
         }
+        out += &self.copy();
         if self.choice(Axis::Loop) == "around-data" {
             out = format!("for (int i = 0; i < *k; i++) {}", Self::braced(&out));
         }
@@ -597,10 +736,22 @@ impl<'p> Program<'p> {
         if self.shape == "pair" {
             out += &self.get(2);
         }
+        out += &self.copy();
         if self.choice(Axis::Loop) == "around-data" {
             out = format!("for (int i = 0; i < *k; i++) {}", Self::braced(&out));
         }
         self.around(out)
+    }
+
+    /// The owner copies the structure to memory of its own, and looks at the copy.
+    fn copy(&mut self) -> String {
+        if self.member != "copied-after" {
+            return String::new();
+        }
+        self.structure();
+        let e = self.scratch("e", "struct D");
+        let r = self.observed(self.wide_of_data());
+        format!("*{e} = *x;\n{r} = {e}->m;\n")
     }
 
     /// The parts of a value go to locals that are looked at.
@@ -688,6 +839,9 @@ impl<'p> Program<'p> {
     // The flag.
 
     fn flag_parameter(&mut self, flag: &str) {
+        if self.member == "flag-inside" {
+            return;
+        }
         let declaration = format!("_Atomic {} *{flag}", self.flag);
         self.thread().params.insert(flag.into(), declaration);
     }
@@ -784,7 +938,13 @@ impl<'p> Program<'p> {
                 _ => {}
             }
         }
+        let (first, last) = self.beside();
         let body = format!("{start}{}{end}", f(self));
+        let body = match self.member {
+            // The flag's name stands before all that uses it.
+            "flag-inside" => body,
+            _ => format!("{first}{body}{last}"),
+        };
         let body = match self.choice(Axis::Loop) {
             "counted" => format!("for (int j = 0; j < *k; j++) {}", Self::braced(&body)),
             "while" => format!("int n = *k & 1;\nwhile (n) {{\n{body}n = n - 1;\n}}\n"),
@@ -795,6 +955,7 @@ impl<'p> Program<'p> {
             }
             _ => body,
         };
+        let body = if self.member == "flag-inside" { first + &body } else { body };
         self.need(&body);
         self.thread().body = body;
     }
@@ -824,7 +985,7 @@ impl<'p> Program<'p> {
 
     fn shape(&mut self) -> Option<()> {
         let data = if self.array() { "x[1]" } else { "x" };
-        if has_data(self.shape) {
+        if has_data(self.shape) && !self.is_member() {
             self.finals.push(data.into());
         }
         match self.shape {
@@ -937,7 +1098,9 @@ impl<'p> Program<'p> {
                 let text = match name.as_str() {
                     name if name.starts_with('q') => format!("{ty} {name} = 7;"),
                     "k" => "int k = 1;".to_string(),
-                    "x" if has_data(self.shape) && self.array() => format!("{ty} x[4];"),
+                    "x" if has_data(self.shape) && self.array() && !self.is_member() => {
+                        format!("{ty} x[4];")
+                    }
                     name => format!("{ty} {name};"),
                 };
                 init.insert(name.clone(), text);
@@ -945,6 +1108,9 @@ impl<'p> Program<'p> {
         }
         let init: Vec<String> = init.into_values().collect();
         let mut out = format!("C {name}\n{{ {} }}\n", init.join(" "));
+        if let Some(definition) = self.definition() {
+            let _ = writeln!(out, "{definition}");
+        }
         for helper in self.helpers.values() {
             out.push_str(helper);
         }

@@ -284,7 +284,9 @@ fn uses(op: &Op, used: &mut FxHashSet<litmake_ops::Temp>) {
             used.extend([*cond]);
             yes.iter().chain(no).for_each(|op| uses(op, used));
         }
-        Op::Branch { cond, .. } | Op::Assume { cond } => used.extend([*cond]),
+        Op::Branch { cond, .. } | Op::Assume { cond } | Op::Undefined { cond, .. } => {
+            used.extend([*cond]);
+        }
         Op::JumpTo { addr } => used.extend([*addr]),
         Op::Fence { .. } | Op::Control { .. } | Op::Jump { .. } | Op::Halt => {}
     }

@@ -256,7 +256,7 @@ impl Machine {
                     self.store(t(addr), t(src), *size, *tags, true);
                     temps.insert(*status, Value::of((*ok).into()));
                 }
-                Op::Touch { .. } | Op::Control { .. } => {}
+                Op::Touch { .. } | Op::Control { .. } | Op::Undefined { .. } => {}
                 Op::Fence { tags } => self.fences.push(*tags),
                 Op::If { cond, yes, no } => {
                     let cond = t(cond);

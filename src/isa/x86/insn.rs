@@ -237,7 +237,7 @@ pub enum Do {
         high: bool,
     },
     Vec2(Vec2),
-    /// `pinsrd`, `pinsrq`: destination, first source, inserted, where.
+    /// `pinsrb` to `pinsrq`: destination, first source, inserted, where.
     Insert(Size),
     Extract(Size),
     /// `movddup`: the low half, twice.

@@ -222,7 +222,7 @@ fn settle_size(
         }
         Do::Insert(s) | Do::Extract(s) | Do::MovLow(s) => {
             // `movd %rax,%xmm0` is how old assemblers write `movq`.
-            if let Some(Size::Q) = args.iter().find_map(reg) {
+            if let (Size::L, Some(Size::Q)) = (*s, args.iter().find_map(reg)) {
                 *s = Size::Q;
             }
             Ok(*s)

@@ -2,7 +2,7 @@
 //! way to move 8 bytes at once in 32-bit code.
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
-use super::lower::{CF, Done, Lower, OF, PF, SF, ZF};
+use super::lower::{CF, Done, Lower, OF, PF, Place, SF, ZF};
 use crate::microcode::mask;
 use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
@@ -43,7 +43,11 @@ impl Lower<'_> {
                 };
                 let shift = lane_shift(lane, size);
                 let a = self.read_xmm(a);
-                let b = self.value(b, size)?;
+                let mut b = self.value(b, size)?;
+                // Narrow parts come from the low bits of a whole register.
+                if size < Size::L {
+                    b = self.e.un(UnOp::ZeroExt { from: size.bits() }, b, 128);
+                }
                 let hole = !(mask(size.bits()) << shift);
                 let kept = self.e.bin_int(BinOp::And, a, hole, 128);
                 let part = self.e.bin_int(BinOp::Shl, b, shift.into(), 128);
@@ -61,6 +65,8 @@ impl Lower<'_> {
                 let value = self.e.bin_int(BinOp::Shr, value, shift.into(), 128);
                 let from = size.bits();
                 let value = self.e.un(UnOp::ZeroExt { from }, value, 128);
+                // A register is written whole, with zeros above the part.
+                let size = if let Place::Reg(_) = place { size.max(Size::L) } else { size };
                 self.put(place, size, value, Tags::NONE)
             }
             Do::Duplicate => {

@@ -11,6 +11,7 @@ use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
     BinaryOp, Expr, ExprKind, FloatLit, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
 };
+use litmake_litmus::c::structs::structs;
 use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::c::{print_declaration, print_function, print_statement};
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
@@ -90,6 +91,15 @@ pub const HEADER: &str = "#include <stdatomic.h>\n#include <stdbool.h>\n#include
 /// A test as one translation unit.
 pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
     let mut out = HEADER.to_string();
+    let structs = structs(test);
+    // Tests that share a unit may have structures of one name.
+    let apart = !(options.prefix.is_empty() && options.suffix.is_empty());
+    for s in &structs {
+        if apart {
+            let _ = writeln!(out, "#define {} {}", s.tag, options.function_name(&s.tag));
+        }
+        out.push_str(&s.definition(&|ty| options.spelt(ty)));
+    }
     if options.storage != Storage::Params {
         for (name, ty) in shared_locations(test) {
             let spelt = options.spelt(&ty);
@@ -98,7 +108,7 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                 line = format!("static {line}");
             }
             // Its bytes may be accessed as something wider, as a member of an object is.
-            if matches!(ty.bare(), Type::Array(..)) {
+            if matches!(ty.bare(), Type::Array(..) | Type::Struct(_)) {
                 let align = if options.spell.is_some() { "alignas" } else { "_Alignas" };
                 line = format!("{align}({LOCATION_ALIGNMENT}) {line}");
             }
@@ -116,6 +126,10 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                         Some(_) => writeln!(out, "{line}({v});"),
                         None => writeln!(out, "{line} = {v};"),
                     };
+                }
+                // C++ asks for it where a member is const.
+                _ if options.spell.is_some() && matches!(ty.bare(), Type::Struct(_)) => {
+                    let _ = writeln!(out, "{line}{{}};");
                 }
                 _ => {
                     let _ = writeln!(out, "{line};");
@@ -141,12 +155,23 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
             out.push_str(&emit_body(f, &options.function_name(&f.name), options));
         }
     }
+    for s in structs.iter().filter(|_| apart) {
+        let _ = writeln!(out, "#undef {}", s.tag);
+    }
     out
 }
 
 /// Functions through which code outside the unit reads and writes a static variable, so that it is
 /// not narrowed or removed. Its address stays unknown outside, which is what a compiler builds on.
 fn accessors(ty: &Type, global: &str) -> String {
+    // Structures are read and written as their bytes.
+    if let Type::Struct(_) = ty.bare() {
+        let at = format!("((unsigned char *)&{global})[i]");
+        return format!(
+            "unsigned char get_{global}(unsigned long i) {{ return {at}; }}\n\
+             void set_{global}(unsigned long i, unsigned char v) {{ {at} = v; }}\n"
+        );
+    }
     // Functions return no arrays: what is asked for is an element.
     let (element, index, at) = match ty.bare() {
         Type::Array(element, _) => (element.bare(), "unsigned long i", "[i]"),
@@ -549,8 +574,12 @@ impl Rewrite<'_> {
                 });
             } else {
                 let mut d = d.clone();
-                let array = matches!(d.ty.bare(), Type::Array(..));
-                d.init = (!array).then_some(init);
+                d.init = match (d.ty.bare(), &d.init) {
+                    (Type::Array(..), _) => None,
+                    // What starts a structure is no expression of C.
+                    (Type::Struct(_), None) => Some(Expr::name("{0}")),
+                    _ => Some(init),
+                };
                 declared.push(d);
             }
         }
@@ -582,6 +611,7 @@ impl Rewrite<'_> {
                     let element = ExprKind::Index(below(p), below(i));
                     ExprKind::Unary(UnaryOp::Addr, Box::new(Expr::new(element, a.span)))
                 }
+                ExprKind::Member { .. } => ExprKind::Unary(UnaryOp::Addr, Box::new(self.member(a))),
                 _ => ExprKind::Unary(UnaryOp::Addr, below(a)),
             },
             ExprKind::Unary(UnaryOp::Deref, p) => {
@@ -599,8 +629,17 @@ impl Rewrite<'_> {
             ExprKind::Comma(a, b) => ExprKind::Comma(below(a), below(b)),
             ExprKind::Cast(ty, a) => ExprKind::Cast(ty.clone(), below(a)),
             ExprKind::SizeofExpr(a) => ExprKind::SizeofExpr(below(a)),
-            ExprKind::Member { base, arrow, name } => {
-                ExprKind::Member { base: below(base), arrow: *arrow, name: name.clone() }
+            ExprKind::Member { .. } => {
+                let member = self.member(e);
+                match self.object(e) {
+                    Some(ty) if ty.is_atomic() && self.plain() => {
+                        let address =
+                            Expr::new(ExprKind::Unary(UnaryOp::Addr, Box::new(member)), e.span);
+                        let ty = qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
+                        ExprKind::Unary(UnaryOp::Deref, Box::new(cast(ty, address)))
+                    }
+                    _ => return member,
+                }
             }
             ExprKind::Call(name, args) => return self.call(name, args, e.span),
             // No compiler takes it; what it says of it names the place.
@@ -619,9 +658,42 @@ impl Rewrite<'_> {
             ExprKind::Index(p, i) => {
                 ExprKind::Index(Box::new(self.expr(p)), Box::new(self.expr(i)))
             }
+            ExprKind::Member { .. } => return Box::new(self.member(e)),
             _ => return Box::new(self.expr(e)),
         };
         Box::new(Expr::new(kind, e.span))
+    }
+
+    /// A member as it stands, whatever accesses it.
+    fn member(&self, e: &Expr) -> Expr {
+        let ExprKind::Member { base, arrow, name } = &e.kind else { return self.expr(e) };
+        let base = match &base.kind {
+            ExprKind::Member { .. } => self.member(base),
+            _ => self.expr(base),
+        };
+        let (base, arrow, name) = (Box::new(base), *arrow, name.clone());
+        Expr::new(ExprKind::Member { base, arrow, name }, e.span)
+    }
+
+    /// Whether plain accesses to atomic objects are plain.
+    fn plain(&self) -> bool {
+        self.options.plain_atomic == PlainAtomic::NonAtomic
+    }
+
+    /// The type of an object, where that is plain to see.
+    fn object(&self, e: &Expr) -> Option<Type> {
+        match &e.kind {
+            ExprKind::Name(n) => self.types.get(n).cloned(),
+            ExprKind::Unary(UnaryOp::Deref, p) => self.pointee(p),
+            ExprKind::Index(p, _) => self.pointee(p),
+            ExprKind::Member { base, arrow, name } => {
+                let object = if *arrow { self.pointee(base)? } else { self.object(base)? };
+                let Type::Struct(s) = object.bare() else { return None };
+                let (_, ty) = s.member(name)?;
+                Some(qualify(ty.clone(), object.is_const(), object.is_volatile(), false))
+            }
+            _ => None,
+        }
     }
 
     /// A pointer through which there is a plain access.
@@ -647,13 +719,15 @@ impl Rewrite<'_> {
             ExprKind::Unary(UnaryOp::Addr, a) => {
                 return match &a.kind {
                     ExprKind::Unary(UnaryOp::Deref, p) | ExprKind::Index(p, _) => self.pointee(p),
+                    ExprKind::Member { .. } | ExprKind::Name(_) => self.object(a),
                     _ => None,
                 };
             }
+            ExprKind::Member { .. } => &self.object(e)?,
             _ => return None,
         };
         match ty.bare() {
-            Type::Pointer(t) => Some((**t).clone()),
+            Type::Pointer(t) | Type::Array(t, _) => Some((**t).clone()),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
-//! The members of locations that are arrays of bytes: which bytes a test accesses as one value, as
-//! in `*(uint32_t *)(s + 8)`. And what pointers that lie in memory can point to.
+//! The members of locations that are structures, or arrays of bytes: which bytes a test accesses as
+//! one value, as in `*(uint32_t *)(s + 8)`. And what pointers that lie in memory can point to.
 //!
-//! It goes by what is written, in all threads at once. A location that goes anywhere but into an
+//! A structure's definition says it. For the others it goes by what is written, in all threads at once. A location that goes anywhere but into an
 //! access, that is accessed where nothing tells, or whose bytes belong to two values, has none.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,19 +23,32 @@ pub fn members(test: &Test) -> Members {
         .into_iter()
         .filter(|(_, ty)| matches!(ty.bare(), Type::Array(..)))
         .filter_map(|(name, ty)| Some((name, size_of(&ty)?)));
+    let apart = |list: &Vec<(u64, u64)>| list.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0);
+    // Those of a structure are known from its definition.
+    let defined = shared_locations(test).into_iter().filter_map(|(name, ty)| match ty.bare() {
+        Type::Struct(s) => {
+            let values = s.values();
+            Some((
+                name,
+                values.iter().filter_map(|(at, ty, _)| Some((*at, size_of(ty)?))).collect(),
+            ))
+        }
+        _ => None,
+    });
+    let mut out: Members = defined.filter(|(_, list)| apart(list)).collect();
     let mut looked = Look { sizes: arrays.collect(), ..Look::default() };
     if looked.sizes.is_empty() {
-        return Members::new();
+        return out;
     }
     looked.test(test);
     let Look { sizes, found, anywhere } = looked;
-    let apart = |list: &Vec<(u64, u64)>| list.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0);
-    sizes
+    let found = sizes
         .into_keys()
         .filter(|name| !anywhere.contains(name))
         .filter_map(|name| Some((name.clone(), found.get(&name)?.iter().copied().collect())))
-        .filter(|(_, list)| apart(list))
-        .collect()
+        .filter(|(_, list)| apart(list));
+    out.extend(found);
+    out
 }
 
 /// The location that pointers in memory point to, if there is one alone, and no other of its size

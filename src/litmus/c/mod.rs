@@ -9,7 +9,10 @@ pub mod orders;
 mod parse;
 mod parse_expr;
 mod print;
+pub mod structs;
 pub mod types;
 
-pub use parse::{no_definitions, parse_function, parse_type};
+pub use parse::{
+    no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
+};
 pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind, Told};
 use super::lex::{Kind, Tok, Token, tokens};
-use super::types::{BOOL, qualify, typedef};
+use super::structs::{Member, Struct};
+use super::types::{BOOL, qualify, size_of, typedef};
 use crate::Type;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_base::failure::FailureKind;
@@ -23,6 +24,28 @@ pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
     let function = p.function()?;
     p.end("after the function")?;
     Ok(function)
+}
+
+/// The same in a test that defines structures.
+pub fn parse_function_with(
+    source: &Source,
+    span: Span,
+    structs: &[Arc<Struct>],
+) -> Result<Function> {
+    let mut p = Parser::new(source, span)?;
+    p.structs = structs.to_vec();
+    let function = p.function()?;
+    p.end("after the function")?;
+    Ok(function)
+}
+
+/// Reads the definition of a structure or a union, `known` being those before it.
+pub fn parse_definition(source: &Source, span: Span, known: &[Arc<Struct>]) -> Result<Struct> {
+    let mut p = Parser::new(source, span)?;
+    p.structs = known.to_vec();
+    let definition = p.definition()?;
+    p.end("after the definition")?;
+    Ok(definition)
 }
 
 /// Reads a type without a name, such as `_Atomic uint64_t` or `int *`.
@@ -41,6 +64,8 @@ pub(super) struct Parser<'a> {
     pub depth: u32,
     /// What the specifiers that were read last say beside the type.
     head: Head,
+    /// The structures that the test defines.
+    structs: Vec<Arc<Struct>>,
 }
 
 /// Refuses what defines a type, by the word that opens it.
@@ -49,12 +74,14 @@ pub fn no_definitions(source: &Source, span: Span, word: &str) -> Box<Diag> {
     let what = match word {
         "typedef" => "a type of one's own (`typedef`) is not read".to_string(),
         "enum" => "the constants of an `enum` are not read".to_string(),
-        word => format!("the members of a `{word}` are not read"),
+        word => format!("a `{word}` is defined here"),
     };
     let help = match word {
         "typedef" => "write the type itself",
         "enum" => "write numbers",
-        _ => "use one shared location for each member, or an array of bytes: `*(int *)(s + 4)`",
+        _ => {
+            "define it by itself, with a name, before the functions: `struct s { int a; char b; };`"
+        }
     };
     Diag::at(source, span, what).kind(FailureKind::Unsupported).help(help)
 }
@@ -71,7 +98,14 @@ struct Head {
 
 impl<'a> Parser<'a> {
     pub fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0, head: Head::default() })
+        Ok(Parser {
+            source,
+            tokens: tokens(source, span)?,
+            at: 0,
+            depth: 0,
+            head: Head::default(),
+            structs: Vec::new(),
+        })
     }
 
     // Tokens.
@@ -287,7 +321,12 @@ impl<'a> Parser<'a> {
                         return Err(no_definitions(self.source, start.to(self.last_span()), w));
                     }
                     let (name, _) = self.name(&format!("the name of the {w}"))?;
-                    base = Some(Type::Named(format!("{w} {name}")));
+                    let named = format!("{w} {name}");
+                    let defined = self.structs.iter().find(|s| s.name() == named);
+                    base = Some(match defined {
+                        Some(s) => Type::Struct(s.clone()),
+                        None => Type::Named(named),
+                    });
                     continue;
                 }
                 _ => {
@@ -480,6 +519,83 @@ impl<'a> Parser<'a> {
             sizes.push(size);
         }
         Ok(sizes.into_iter().rev().fold(base, |t, n| Type::Array(Arc::new(t), n)))
+    }
+
+    // Structures.
+
+    fn definition(&mut self) -> Result<Struct> {
+        let is_union = self.is_word("union");
+        self.skip();
+        let (tag, _) = self.name("the name of the structure")?;
+        self.expect("{", "before the members")?;
+        let mut members: Vec<Member> = Vec::new();
+        while !self.eat("}") {
+            let start = self.span();
+            let base = self.plain_specifiers()?;
+            loop {
+                let (ty, name) = self.declarator(base.clone(), 0)?;
+                let Some((name, span)) = name else {
+                    return Err(self.unexpected("the name of a member"));
+                };
+                if self.is(":") {
+                    return Err(self.unread("bit-fields are not read", "use whole integers"));
+                }
+                if members.iter().any(|m| m.name == name) {
+                    let message = format!("the member `{name}` is there twice");
+                    return Err(Diag::at(self.source, span, message).help("rename one of them"));
+                }
+                self.fits_in(&ty, start.to(self.last_span()))?;
+                members.push(Member { name, ty });
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.expect(";", "after a member")?;
+        }
+        if self.is_word("__attribute__") {
+            return Err(self.unread(
+                "attributes of structures are not read",
+                "leave it out: members lie where the ABI puts them",
+            ));
+        }
+        if members.is_empty() {
+            return Err(self.unexpected("a member before the end of the structure"));
+        }
+        self.expect(";", "after the definition")?;
+        Ok(Struct { is_union, tag, members })
+    }
+
+    /// Whether a member may be of this type.
+    fn fits_in(&self, ty: &Type, span: Span) -> Result<()> {
+        let mut of = ty.bare();
+        while let Type::Array(inner, n) = of {
+            if *n == 0 {
+                return Err(Diag::at(
+                    self.source,
+                    span,
+                    "an array without a size is no member here",
+                )
+                .kind(FailureKind::Unsupported)
+                .help("give it a size"));
+            }
+            of = inner.bare();
+        }
+        let message = match of {
+            Type::Pointer(_) => "members that are pointers are not supported".to_string(),
+            Type::Struct(_) if ty.is_atomic() => "atomic structures are not supported".to_string(),
+            of if size_of(of).is_none_or(|n| n == 0) => {
+                format!("members of type `{}` are not supported", super::print_type(of))
+            }
+            _ => return Ok(()),
+        };
+        Err(Diag::at(self.source, span, message)
+            .kind(FailureKind::Unsupported)
+            .help("members are integers, `float`, `double`, arrays of these, and structures"))
+    }
+
+    #[cold]
+    fn unread(&self, message: &str, help: &str) -> Box<Diag> {
+        Diag::at(self.source, self.span(), message).kind(FailureKind::Unsupported).help(help)
     }
 
     // Functions and statements.

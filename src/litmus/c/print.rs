@@ -94,6 +94,7 @@ fn split(ty: &Type, inner: String) -> (String, String) {
                         Type::Int { bytes, signed } => base.push_str(int_name(*bytes, *signed)),
                         Type::Float { bytes } => base.push_str(float_name(*bytes)),
                         Type::Named(n) => base.push_str(n),
+                        Type::Struct(s) => base.push_str(&s.name()),
                         _ => base.push_str("void"),
                     }
                 }

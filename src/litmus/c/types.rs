@@ -241,7 +241,7 @@ fn names(ty: &Type) -> bool {
         Type::Named(_) => true,
         Type::Pointer(t) | Type::Array(t, _) => names(t),
         Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => names(t),
-        Type::Int { .. } | Type::Float { .. } | Type::Void => false,
+        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) => false,
     }
 }
 
@@ -262,6 +262,7 @@ pub fn size_of(ty: &Type) -> Option<u64> {
         Type::Array(t, n) => size_of(t)?.checked_mul(*n),
         Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => size_of(t),
         Type::Named(_) if is_bool(ty) => Some(1),
+        Type::Struct(s) => Some(s.size()),
         Type::Named(name) => opaque(name).map(u64::from),
         Type::Void => None,
     }

@@ -143,6 +143,9 @@ fn differences(run: &Ran, i: usize) -> Differences {
         if verdict.undefined {
             out.undefined += 1;
             out.undefined_positive += positive;
+            if let Some(flag) = &verdict.arithmetic {
+                *out.undefined_by.entry(flag.clone()).or_default() += 1;
+            }
             return;
         }
         out.positive += positive;

@@ -1,6 +1,7 @@
 //! What stands for `memcpy` and `memcmp`, with which libraries copy and compare objects that they
-//! hold a lock of: the C library has one for every kind of processor, and any order and size of its
-//! accesses is right. Here it is 8 bytes after the other. It does not know the code around a call.
+//! hold a lock of, and for `memset`, by which compilers start structures: the C library has one for every
+//! kind of processor, and any order and size of its accesses is right. Here it is 8 bytes after the other.
+//! It does not know the code around a call.
 
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
 use litmake_litmus::Arch;
@@ -14,6 +15,19 @@ pub enum Bytes {
     Copy,
     /// Whether the two differ.
     Compare,
+    /// The byte that is the second argument, so many times as the third says; the result is the first.
+    Fill,
+}
+
+impl Bytes {
+    /// The function that does it.
+    pub fn function(self) -> &'static str {
+        match self {
+            Bytes::Copy => "memcpy",
+            Bytes::Compare => "memcmp",
+            Bytes::Fill => "memset",
+        }
+    }
 }
 
 /// What a function does with bytes.
@@ -21,13 +35,14 @@ pub fn works_on(function: &str) -> Option<Bytes> {
     match function {
         "memcpy" | "memmove" => Some(Bytes::Copy),
         "memcmp" => Some(Bytes::Compare),
+        "memset" => Some(Bytes::Fill),
         _ => None,
     }
 }
 
 /// The work on so many bytes, in registers that calls do not keep.
 pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
-    if !bytes.is_multiple_of(8) || bytes > MOST {
+    if bytes > MOST || work != Bytes::Fill && !bytes.is_multiple_of(8) {
         return None;
     }
     let (load, store, through, to, from) = match arch {
@@ -50,6 +65,26 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
         flow: Flow::Next,
     };
     let mut out = Vec::new();
+    if work == Bytes::Fill {
+        // Compilers leave that to the library on no other target, for sizes that tests have.
+        if arch != Arch::X86_64 {
+            return None;
+        }
+        let (reg, number) = (|name: &str| Operand::Reg(name.to_string()), Operand::Imm);
+        out.push(insn("movzbl", vec![reg("%sil"), reg("%esi")]));
+        out.push(insn("movabsq", vec![number(0x0101_0101_0101_0101), reg("%rcx")]));
+        out.push(insn("imulq", vec![reg("%rsi"), reg("%rcx")]));
+        let parts = [("movq", "%rcx"), ("movl", "%ecx"), ("movw", "%cx"), ("movb", "%cl")];
+        let mut offset = 0;
+        for (store, part) in parts.into_iter().zip([8, 4, 2, 1]) {
+            while offset + part <= bytes {
+                out.push(insn(store.0, vec![reg(store.1), at(to, offset)]));
+                offset += part;
+            }
+        }
+        out.push(insn("movq", vec![reg(to), reg("%rax")]));
+        return Some(out);
+    }
     if work == Bytes::Compare {
         let reg = |name: &str| Operand::Reg(name.to_string());
         let number = Operand::Imm;

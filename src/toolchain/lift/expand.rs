@@ -665,7 +665,7 @@ impl Expand<'_> {
 
     /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
     fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
-        let name = if work == Bytes::Copy { "memcpy" } else { "memcmp" };
+        let name = work.function();
         let Some(size) = self.target.params.get(2) else {
             let why = Failure::unsupported(format!("a call of `{name}`, its size on the stack"));
             return lists.push(from, Draft::Unclear(why), String::new());

@@ -380,7 +380,8 @@ fn open(
             Kind::Unclear(why) => return Err(placed(why.clone(), image, at, given)),
             Kind::Copy(size) => {
                 let bytes = value(size).ok_or_else(|| {
-                    let why = Failure::unsupported("`memcpy` or `memcmp` of unknown size");
+                    let why =
+                        Failure::unsupported("`memcpy`, `memcmp` or `memset` of unknown size");
                     placed(why, image, at, given)
                 })?;
                 out.push(Found::Size(node.at, bytes));

@@ -139,7 +139,9 @@ fn backwards(
                 }
                 want(temps, *cond, all);
             }
-            Op::Branch { cond, .. } | Op::Assume { cond } => want(temps, *cond, all),
+            Op::Branch { cond, .. } | Op::Assume { cond } | Op::Undefined { cond, .. } => {
+                want(temps, *cond, all);
+            }
             Op::JumpTo { addr } | Op::Touch { addr, .. } => want(temps, *addr, all),
             Op::Const { .. }
             | Op::Choose { .. }

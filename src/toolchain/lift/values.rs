@@ -594,7 +594,7 @@ impl<'a> Step<'a> {
                 self.put(*dst, known);
             }
             Op::Choose { dst } => self.put(*dst, None),
-            Op::Assume { .. } => {}
+            Op::Assume { .. } | Op::Undefined { .. } => {}
             Op::Load { dst, addr, size, tags } => {
                 let place = self.access(*addr, *size, (false, certain), *tags, *dst);
                 let known = match place {

@@ -522,7 +522,7 @@ impl Lower<'_> {
         };
         let old = self.rmw(addr, object, tags, &[operand], span, &mut |l, old| apply(l, old))?;
         match b.new {
-            true => apply(self, &old),
+            true => self.wrapping(|l| apply(l, &old)),
             false => Ok(old),
         }
     }

@@ -8,7 +8,7 @@
 use litmake_base::diag::{Diag, Result, Source, Span};
 use litmake_litmus::c::types::ValueType;
 use litmake_ops::eval::{eval_bin, eval_un};
-use litmake_ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use litmake_ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Undefined, Val};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 use std::hash::Hash;
@@ -228,6 +228,11 @@ impl<'a> Builder<'a> {
         list.map(|l| l.ops).unwrap_or_default()
     }
 
+    /// Whether what is emitted goes to such a list.
+    pub fn in_list(&self) -> bool {
+        self.sink.is_some()
+    }
+
     // Values.
 
     pub fn constant(&self, ty: ValueType, value: u128) -> Value {
@@ -405,6 +410,14 @@ impl<'a> Builder<'a> {
         let mut out = self.result(yes.ty.clone(), inst, dst, false);
         out.after = out.after.max(cond.after).max(yes.after).max(no.after);
         Ok(out)
+    }
+
+    /// The behaviour is undefined where the value is not 0.
+    pub fn undefined(&mut self, cond: &Value, what: Undefined) -> Result<()> {
+        let inst = self.home(&[cond]);
+        let cond = self.use_in(cond, inst, Port::None)?;
+        self.emit(inst, Op::Undefined { cond, what });
+        Ok(())
     }
 
     pub fn fence(&mut self, tags: Tags) -> Result<()> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::build::{Src, Value};
 use super::{Home, Lower, PlainAtomic, is_pure};
-use litmake_base::diag::{Result, Span};
+use litmake_base::diag::{Result, Span, nearest};
 use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, FloatLit, IntLit, UnaryOp};
 use litmake_litmus::c::print_type;
-use litmake_litmus::c::types::{ValueType, size_of};
-use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use litmake_litmus::c::structs::Struct;
+use litmake_litmus::c::types::{ValueType, qualify, size_of};
+use litmake_ops::{BinOp, Op, Port, Tags, UnOp, Undefined, tag};
 
 /// What can be read and assigned.
 pub(super) enum Place {
@@ -22,7 +23,10 @@ impl Lower<'_> {
         match &e.kind {
             ExprKind::Int(lit) => Ok(self.b.constant(literal_type(lit), lit.value)),
             ExprKind::Float(lit) => Ok(self.b.constant(float_type(lit), lit.bits.into())),
-            ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
+            ExprKind::Name(_)
+            | ExprKind::Index(..)
+            | ExprKind::Member { .. }
+            | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let place = self.place(e)?;
                 self.read(&place, e.span)
             }
@@ -45,6 +49,13 @@ impl Lower<'_> {
                 let a = self.expr(a)?;
                 let b = self.expr(b)?;
                 self.binary(*op, &a, &b, e.span)
+            }
+            ExprKind::Assign(None, target, value)
+                if self.object_type(target).is_ok_and(|ty| structure(&ty).is_some()) =>
+            {
+                let place = self.place(target)?;
+                self.copy_structure(&place, value, e.span)?;
+                Ok(self.b.void())
             }
             ExprKind::Assign(op, target, value) => {
                 let place = self.place(target)?;
@@ -75,14 +86,116 @@ impl Lower<'_> {
                 None => self.builtin(name, args, e.span),
             },
             ExprKind::Annotated(a) => self.annotated(a, e.span),
-            ExprKind::Member { .. } => Err(self.no_members(e.span)),
         }
     }
 
-    fn no_members(&self, span: Span) -> Box<litmake_base::diag::Diag> {
-        self.error(span, "members of structures are not supported").help(
-            "use one shared location for each member, or an array of bytes: `*(int *)(s + 4)`",
-        )
+    // Structures.
+
+    /// A member of a structure: where it begins, and its type with the qualifiers of both.
+    fn find_member(&self, object: &Type, name: &str, span: Span) -> Result<(u64, Type)> {
+        let Some(of) = structure(object) else {
+            return Err(self
+                .error(span, format!("`{}` has no members that are known here", print_type(object)))
+                .help("define a structure before the functions: `struct s { int a; char b; };`"));
+        };
+        let Some((at, ty)) = of.member(name) else {
+            let names = of.members.iter().map(|m| m.name.as_str());
+            let message = format!("`{}` has no member `{name}`", of.name());
+            let diag = self.error(span, message);
+            return Err(match nearest(name, names.clone()) {
+                Some(near) => diag.help(format!("did you mean `{near}`?")),
+                None => diag.help(format!("members are {}", names.collect::<Vec<_>>().join(", "))),
+            });
+        };
+        let ty = match ty.bare() {
+            Type::Array(..) => ty.clone(),
+            _ => qualify(ty.clone(), object.is_const(), object.is_volatile(), false),
+        };
+        Ok((at, ty))
+    }
+
+    fn member(&mut self, base: &Expr, arrow: bool, name: &str, span: Span) -> Result<Place> {
+        let object = match arrow {
+            true => {
+                let pointer = self.expr(base)?;
+                self.pointed(&pointer, span)?
+            }
+            false => self.place(base)?,
+        };
+        match object {
+            Place::Memory { addr, ty } => {
+                let (at, member) = self.find_member(&ty, name, span)?;
+                Ok(self.part(&addr, at, member)?)
+            }
+            Place::Local(id) => {
+                let ty = self.local_type(id);
+                let (at, member) = self.find_member(&ty, name, span)?;
+                let values = structure(&ty).map(|s| s.values()).unwrap_or_default();
+                let number =
+                    values.iter().position(|(o, t, _)| *o == at && t.bare() == member.bare());
+                match (self.vars[id].home, number) {
+                    (Home::Values(first), Some(n)) => Ok(Place::Local(first + n)),
+                    _ => Err(self
+                        .error(span, "arrays and structures inside of locals are not supported")
+                        .help("keep the structure in shared memory")),
+                }
+            }
+        }
+    }
+
+    /// A part of an object in memory.
+    fn part(&mut self, addr: &Value, at: u64, ty: Type) -> Result<Place> {
+        let pointer = ValueType::Pointer(Arc::new(ty.clone()));
+        let mut addr = addr.clone();
+        if at > 0 {
+            let by = self.b.constant(ValueType::SIZE, at.into());
+            addr = self.b.bin(BinOp::Add, &addr, &by, pointer.clone(), 64)?;
+        }
+        addr.ty = pointer;
+        Ok(Place::Memory { addr, ty: Arc::new(ty) })
+    }
+
+    /// The type of a local variable.
+    fn local_type(&self, id: usize) -> Type {
+        let var = &self.vars[id];
+        var.structure.clone().unwrap_or_else(|| value_as_type(&var.value_type))
+    }
+
+    /// Copies a structure: each of its values is read and written by a plain access.
+    pub(super) fn copy_structure(&mut self, to: &Place, from: &Expr, span: Span) -> Result<()> {
+        let ty = match to {
+            Place::Local(id) => self.local_type(*id),
+            Place::Memory { ty, .. } => (**ty).clone(),
+        };
+        let other = self.object_type(from)?;
+        let (Some(of), true) = (structure(&ty), ty.bare() == other.bare()) else {
+            let message =
+                format!("a `{}` is made of a `{}` here", print_type(&ty), print_type(&other));
+            return Err(self.error(span, message).help("structures are copied from the same type"));
+        };
+        if of.is_union || of.any(&|ty| ty.is_atomic() || is_union(ty)) {
+            return Err(self
+                .error(span, format!("a copy of `{}` is not supported", of.name()))
+                .help("copy structures of plain members; copy the members of others one by one"));
+        }
+        let from = self.place(from)?;
+        for (n, (at, member, _)) in of.values().into_iter().enumerate() {
+            let [source, target] = [(&from, &other), (to, &ty)].map(|(place, object)| {
+                let (constant, volatile) = (object.is_const(), object.is_volatile());
+                match place {
+                    Place::Local(id) => match self.vars[*id].home {
+                        Home::Values(first) => Ok(Place::Local(first + n)),
+                        _ => Err(self.error(span, "this is no structure")),
+                    },
+                    Place::Memory { addr, .. } => {
+                        self.part(addr, at, qualify(member.clone(), constant, volatile, false))
+                    }
+                }
+            });
+            let value = self.read(&source?, span)?;
+            self.assign(&target?, &value, span)?;
+        }
+        Ok(())
     }
 
     fn size(&self, ty: &Type, span: Span) -> Result<Value> {
@@ -114,10 +227,10 @@ impl Lower<'_> {
                 let p = self.binary(BinaryOp::Add, &a, &i, e.span)?;
                 self.pointed(&p, e.span)
             }
-            ExprKind::Member { .. } => Err(self.no_members(e.span)),
+            ExprKind::Member { base, arrow, name } => self.member(base, *arrow, name, e.span),
             _ => Err(self
                 .error(e.span, "this is no place in memory")
-                .help("expected a variable, `*p` or `p[i]`")),
+                .help("expected a variable, `*p`, `p[i]`, `s.a` or `p->a`")),
         }
     }
 
@@ -139,7 +252,7 @@ impl Lower<'_> {
     fn address(&mut self, target: &Expr) -> Result<Value> {
         match self.place(target)? {
             Place::Local(id) => {
-                let ty = value_as_type(&self.vars[id].value_type);
+                let ty = self.local_type(id);
                 Ok(self.b.local(ValueType::Pointer(Arc::new(ty)), id))
             }
             Place::Memory { addr, .. } => Ok(addr),
@@ -148,7 +261,10 @@ impl Lower<'_> {
 
     pub(super) fn place_type(&self, place: &Place, span: Span) -> Result<ValueType> {
         match place {
-            Place::Local(id) => Ok(self.vars[*id].value_type.clone()),
+            Place::Local(id) => match &self.vars[*id].structure {
+                Some(ty) => self.value_type(ty, span),
+                None => Ok(self.vars[*id].value_type.clone()),
+            },
             Place::Memory { ty, .. } => match self.value_type(ty, span)? {
                 ValueType::Void => Err(self
                     .error(span, "what a `void*` points to has no value")
@@ -165,6 +281,7 @@ impl Lower<'_> {
                 Home::AddressOf(target) => Ok(self.b.local(ty, target)),
                 Home::Register(reg) if self.vars[*id].stable => Ok(self.b.register(ty, reg)),
                 Home::Register(reg) => self.b.read(ty, reg),
+                Home::Values(_) => Err(self.error(span, "a structure has no value of its own")),
             },
             Place::Memory { addr, ty: object } => match object.bare() {
                 Type::Array(..) => {
@@ -242,6 +359,7 @@ impl Lower<'_> {
                         self.b.write(&value, reg)?;
                         Ok(value)
                     }
+                    Home::Values(_) => Err(self.error(span, "a structure has no value of its own")),
                     Home::AddressOf(_) => Err(self.error(
                         span,
                         "a pointer to a local variable cannot be assigned through a pointer",
@@ -355,6 +473,7 @@ impl Lower<'_> {
         let op = match (&v.ty, to) {
             (ValueType::Float { .. }, ValueType::Float { .. }) => UnOp::FloatResize { from },
             (ValueType::Float { .. }, ValueType::Int { .. }) if width <= 64 => {
+                self.in_range(v, to)?;
                 UnOp::FloatToInt { from, signed: to.signed() }
             }
             (ValueType::Int { .. } | ValueType::Bool, ValueType::Float { .. }) if from <= 64 => {
@@ -412,7 +531,11 @@ impl Lower<'_> {
             UnaryOp::Not if ty.is_float() => {
                 Err(self.error(span, "this operator takes an integer"))
             }
-            UnaryOp::Neg => self.b.un(UnOp::Neg, &a, ty, width),
+            UnaryOp::Neg => {
+                let zero = self.b.constant(ty.clone(), 0);
+                self.no_overflow(BinOp::SubOverflows, &zero, &a)?;
+                self.b.un(UnOp::Neg, &a, ty, width)
+            }
             UnaryOp::Not => self.b.un(UnOp::Not, &a, ty, width),
             _ => Ok(a),
         }
@@ -437,7 +560,12 @@ impl Lower<'_> {
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let ty = a.ty.promoted();
             let a = self.convert(a, &ty)?;
+            let count = b;
             let b = self.convert(b, &ty)?;
+            self.counts(count, ty.bits())?;
+            if op == BinaryOp::Shl {
+                self.no_overflow(BinOp::ShlOverflows, &a, &b)?;
+            }
             let op = match (op, ty.signed()) {
                 (BinaryOp::Shl, _) => BinOp::Shl,
                 (_, true) => BinOp::Sar,
@@ -467,6 +595,12 @@ impl Lower<'_> {
             BinaryOp::Rem => BinOp::RemU,
             _ => return Err(self.error(span, format!("`{}` is no arithmetic", op.text()))),
         };
+        match op {
+            BinOp::Add => self.no_overflow(BinOp::AddOverflows, &a, &b)?,
+            BinOp::Sub => self.no_overflow(BinOp::SubOverflows, &a, &b)?,
+            BinOp::Mul => self.no_overflow(BinOp::MulOverflows, &a, &b)?,
+            _ => {}
+        }
         match op {
             BinOp::DivS | BinOp::DivU | BinOp::RemS | BinOp::RemU => self.divide(op, &a, &b),
             _ => self.b.bin(op, &a, &b, ty, width),
@@ -510,9 +644,134 @@ impl Lower<'_> {
         }
     }
 
+    // What C leaves undefined.
+
+    /// Lowers with arithmetic that wraps around by definition.
+    pub(super) fn wrapping<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = std::mem::replace(&mut self.wraps, true);
+        let out = f(self);
+        self.wraps = before;
+        out
+    }
+
+    /// Lowers what is computed only where the value is true (`when`), or only where it is not.
+    fn guarded<T>(
+        &mut self,
+        value: &Value,
+        when: bool,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.guards.push((value.clone(), when));
+        let out = f(self);
+        self.guards.pop();
+        out
+    }
+
+    /// The behaviour is undefined where the value is not 0, if it gets there.
+    fn undefined(&mut self, cond: Value, what: Undefined) -> Result<()> {
+        let mut all = cond;
+        for (guard, when) in self.guards.clone() {
+            if matches!(all.src, Src::Const(0)) {
+                return Ok(());
+            }
+            let guard = match when {
+                true => self.truth(&guard, ValueType::INT)?,
+                false => self.b.un(UnOp::IsZero, &guard, ValueType::INT, guard.ty.bits())?,
+            };
+            all = match guard.src {
+                Src::Const(0) => return Ok(()),
+                Src::Const(_) => all,
+                _ => self.b.bin(BinOp::And, &all, &guard, ValueType::INT, 32)?,
+            };
+        }
+        match all.src {
+            Src::Const(0) => Ok(()),
+            _ => self.b.undefined(&all, what),
+        }
+    }
+
+    /// Whether nothing is undefined here: what a read-modify-write does with what it read wraps
+    /// around, too.
+    fn defined(&self) -> bool {
+        self.wraps || self.b.in_list()
+    }
+
+    fn no_overflow(&mut self, op: BinOp, a: &Value, b: &Value) -> Result<()> {
+        if self.defined() || !a.ty.signed() {
+            return Ok(());
+        }
+        let what = match op {
+            BinOp::ShlOverflows => Undefined::Shift,
+            _ => Undefined::Overflow,
+        };
+        let cond = self.b.bin(op, a, b, ValueType::INT, a.ty.bits())?;
+        self.undefined(cond, what)
+    }
+
+    /// A shift's count is below the width.
+    fn counts(&mut self, count: &Value, width: u8) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let ty = count.ty.promoted();
+        let count = self.convert(count, &ty)?;
+        let width = self.b.constant(ty.clone(), width.into());
+        let cond = self.b.bin(BinOp::LeU, &width, &count, ValueType::INT, ty.bits())?;
+        self.undefined(cond, Undefined::Shift)
+    }
+
+    /// What is left of a number of floating point without its fraction is one of an integer type.
+    fn in_range(&mut self, v: &Value, to: &ValueType) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let (width, digits) = (v.ty.bits(), if v.ty.bits() == 32 { 24 } else { 53 });
+        let number = |n: f64| match width {
+            32 => u128::from((n as f32).to_bits()),
+            _ => u128::from(n.to_bits()),
+        };
+        let bits = to.bits() - u8::from(to.signed());
+        let end = self.b.constant(v.ty.clone(), number(2f64.powi(bits.into())));
+        let below = self.b.bin(BinOp::FloatLt, v, &end, ValueType::INT, width)?;
+        // The first number that is too small, or the least where that has no digits of its own.
+        let (least, is_in) = match to.signed() {
+            false => (-1.0, BinOp::FloatLt),
+            true if bits < digits => (-2f64.powi(bits.into()) - 1.0, BinOp::FloatLt),
+            true => (-2f64.powi(bits.into()), BinOp::FloatLe),
+        };
+        let least = self.b.constant(v.ty.clone(), number(least));
+        let above = self.b.bin(is_in, &least, v, ValueType::INT, width)?;
+        let within = self.b.bin(BinOp::And, &above, &below, ValueType::INT, 32)?;
+        let outside = self.b.un(UnOp::IsZero, &within, ValueType::INT, 32)?;
+        self.undefined(outside, Undefined::Conversion)
+    }
+
+    /// A divisor is not 0, and the quotient fits.
+    fn divides(&mut self, a: &Value, b: &Value) -> Result<()> {
+        if self.defined() {
+            return Ok(());
+        }
+        let width = a.ty.bits();
+        let none = self.b.un(UnOp::IsZero, b, ValueType::INT, width)?;
+        self.undefined(none, Undefined::Division)?;
+        if !a.ty.signed() {
+            return Ok(());
+        }
+        let least = self.b.constant(a.ty.clone(), 1 << (width - 1));
+        let minus_one = self.b.constant(a.ty.clone(), u128::MAX);
+        let least = self.b.bin(BinOp::Eq, a, &least, ValueType::INT, width)?;
+        let minus_one = self.b.bin(BinOp::Eq, b, &minus_one, ValueType::INT, width)?;
+        if [&least, &minus_one].iter().any(|v| matches!(v.src, Src::Const(0))) {
+            return Ok(());
+        }
+        let both = self.b.bin(BinOp::And, &least, &minus_one, ValueType::INT, 32)?;
+        self.undefined(both, Undefined::Overflow)
+    }
+
     /// Division that never divides by zero: then the quotient is 0, and the remainder all.
     fn divide(&mut self, op: BinOp, a: &Value, b: &Value) -> Result<Value> {
         let (ty, width) = (a.ty.clone(), a.ty.bits());
+        self.divides(a, b)?;
         if matches!(b.src, Src::Const(c) if c != 0) {
             return self.b.bin(op, a, b, ty, width);
         }
@@ -596,7 +855,7 @@ impl Lower<'_> {
         if is_pure(b) {
             let a = self.expr(a)?;
             let a = self.truth(&a, ValueType::INT)?;
-            let b = self.expr(b)?;
+            let b = self.guarded(&a, op == BinaryOp::LogicalAnd, |l| l.expr(b))?;
             let b = self.truth(&b, ValueType::INT)?;
             let op = match op {
                 BinaryOp::LogicalAnd => BinOp::And,
@@ -627,9 +886,9 @@ impl Lower<'_> {
         if is_pure(yes) && is_pure(no) && ty != ValueType::Void {
             let cond = self.expr(cond)?;
             let cond = self.decided(cond)?;
-            let yes = self.expr(yes)?;
+            let yes = self.guarded(&cond, true, |l| l.expr(yes))?;
             let yes = self.convert(&yes, &ty)?;
-            let no = self.expr(no)?;
+            let no = self.guarded(&cond, false, |l| l.expr(no))?;
             let no = self.convert(&no, &ty)?;
             return self.b.select(&cond, &yes, &no);
         }
@@ -668,7 +927,10 @@ impl Lower<'_> {
         Ok(match &e.kind {
             ExprKind::Int(lit) => literal_type(lit),
             ExprKind::Float(lit) => float_type(lit),
-            ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
+            ExprKind::Name(_)
+            | ExprKind::Index(..)
+            | ExprKind::Member { .. }
+            | ExprKind::Unary(UnaryOp::Deref, _) => {
                 let ty = self.object_type(e)?;
                 self.value_type(&ty, e.span)?
             }
@@ -708,14 +970,23 @@ impl Lower<'_> {
                 None => self.builtin_type(name, args, e.span)?,
             },
             ExprKind::Annotated(a) => self.annotated_type(a),
-            ExprKind::Member { .. } => return Err(self.no_members(e.span)),
         })
     }
 
     /// The type of what an expression stands for, before it is read.
     fn object_type(&self, e: &Expr) -> Result<Type> {
         Ok(match &e.kind {
-            ExprKind::Name(n) => value_as_type(&self.vars[self.variable(n, e.span)?].value_type),
+            ExprKind::Name(n) => self.local_type(self.variable(n, e.span)?),
+            ExprKind::Member { base, arrow, name } => {
+                let object = match arrow {
+                    true => match self.type_of(base)? {
+                        ValueType::Pointer(t) => (*t).clone(),
+                        _ => return Err(self.error(e.span, "this is no pointer")),
+                    },
+                    false => self.object_type(base)?,
+                };
+                self.find_member(&object, name, e.span)?.1
+            }
             ExprKind::Unary(UnaryOp::Deref, p) | ExprKind::Index(p, _) => match self.type_of(p)? {
                 ValueType::Pointer(t) => (*t).clone(),
                 ValueType::Int { .. } if self.is_kernel() => Type::INT,
@@ -724,6 +995,18 @@ impl Lower<'_> {
             _ => value_as_type(&self.type_of(e)?),
         })
     }
+}
+
+/// The structure that an object is.
+fn structure(ty: &Type) -> Option<&Struct> {
+    match ty.bare() {
+        Type::Struct(s) => Some(s),
+        _ => None,
+    }
+}
+
+fn is_union(ty: &Type) -> bool {
+    structure(ty).is_some_and(|s| s.is_union)
 }
 
 fn value_as_type(ty: &ValueType) -> Type {

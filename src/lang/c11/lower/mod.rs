@@ -6,7 +6,9 @@
 //!
 //! Choices where C says nothing, or herd something else:
 //! - A division by zero gives 0, a remainder by zero the dividend, signed overflow wraps around,
-//!   and a shift by the width or more gives 0 (or the sign).
+//!   and a shift by the width or more gives 0 (or the sign). The code also says that the behaviour
+//!   is undefined then ([`Op::Undefined`](litmake_ops::Op::Undefined)), but for atomic operations,
+//!   which wrap around in C, and for the kernel, which is compiled so that all does.
 //! - A plain access to an atomic object is non-atomic, as in herd, unless [`Options`] say that
 //!   it is seq_cst, as in C. Compound assignments and `++` on atomic objects, which herd does
 //!   not have, are always seq_cst read-modify-writes.
@@ -34,6 +36,7 @@ use build::{Builder, LabelId, Value};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::Symbols;
 use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::structs::Struct;
 use litmake_litmus::c::types::{ValueType, erase};
 use litmake_ops::{Code, Reg, UnOp, Val};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -131,6 +134,8 @@ fn lower<'a>(
         )],
         frames: Vec::with_capacity(1),
         calls: 0,
+        wraps: dialect.is_some_and(|d| d.kernel),
+        guards: Vec::new(),
     };
     let end = l.b.label();
     l.frames.push(Frame::new(f, end, None));
@@ -154,6 +159,8 @@ struct Var {
     home: Home,
     /// Nothing but its declaration writes it, so that reading it late is reading it.
     stable: bool,
+    /// Its type, where it is a structure.
+    structure: Option<litmake_litmus::Type>,
 }
 
 #[derive(Clone, Copy)]
@@ -161,6 +168,8 @@ enum Home {
     Register(Reg),
     /// It holds the address of another local variable, always.
     AddressOf(usize),
+    /// It is a structure, whose values are the variables from this one on.
+    Values(usize),
 }
 
 /// One function that is being taken in.
@@ -234,6 +243,11 @@ struct Lower<'a> {
     scopes: Vec<HashMap<&'a str, usize>>,
     frames: Vec<Frame<'a>>,
     calls: usize,
+    /// Whether arithmetic wraps around by definition.
+    wraps: bool,
+    /// What decides whether the value that is being computed is used at all: a condition, and what
+    /// it has to be.
+    guards: Vec<(Value, bool)>,
 }
 
 impl<'a> Lower<'a> {
@@ -278,6 +292,9 @@ impl<'a> Lower<'a> {
                 .error(span, format!("`{name}` is declared twice in one block"))
                 .help("rename one of them"));
         }
+        if let litmake_litmus::Type::Struct(s) = ty.bare() {
+            return self.declare_structure(name, ty, s, span);
+        }
         let value_type = match ValueType::of(ty) {
             Some(ValueType::Void) | None => None,
             Some(_) if matches!(ty.bare(), litmake_litmus::Type::Array(..)) => None,
@@ -295,7 +312,33 @@ impl<'a> Lower<'a> {
         let reg_name = self.register_name(name, bits, signed);
         let reg = self.b.code.reg(&reg_name, bits, signed);
         let stable = !self.frame().written.contains(name);
-        Ok(self.bind(name, Var { value_type, home: Home::Register(reg), stable }))
+        Ok(self.bind(name, Var { value_type, home: Home::Register(reg), stable, structure: None }))
+    }
+
+    /// A structure that is a local variable: each of its values is in a register.
+    fn declare_structure(
+        &mut self,
+        name: &'a str,
+        ty: &litmake_litmus::Type,
+        of: &Struct,
+        span: Span,
+    ) -> Result<usize> {
+        if of.is_union || of.any(&|ty| ty.is_atomic()) {
+            let message = format!("a local of type `{}` is not supported", of.name());
+            return Err(self.error(span, message).help(
+                "locals may be structures of plain members; keep unions and atomics in shared memory",
+            ));
+        }
+        let first = self.vars.len();
+        for (_, ty, path) in of.values() {
+            let Some(value_type) = ValueType::of(&ty) else { continue };
+            let (bits, signed) = (value_type.bits(), value_type.signed());
+            let register = format!("{name}.{path}#{}", self.b.code.regs.len());
+            let home = Home::Register(self.b.code.reg(&register, bits, signed));
+            self.vars.push(Var { value_type, home, stable: false, structure: None });
+        }
+        let (home, structure) = (Home::Values(first), Some(ty.clone()));
+        Ok(self.bind(name, Var { value_type: ValueType::Void, home, stable: false, structure }))
     }
 
     fn bind(&mut self, name: &'a str, var: Var) -> usize {
@@ -494,13 +537,18 @@ impl<'a> Lower<'a> {
         {
             let value = self.expr(init)?;
             if let build::Src::Local(id) = value.src {
-                self.bind(&d.name, Var { value_type, home: Home::AddressOf(id), stable: true });
+                self.bind(
+                    &d.name,
+                    Var { value_type, home: Home::AddressOf(id), stable: true, structure: None },
+                );
                 return Ok(());
             }
         }
         // The name is in sight in its own initialiser, as in C.
         let id = self.declare(&d.name, &d.ty, d.span)?;
-        if let Some(init) = &d.init {
+        if let (Some(init), Home::Values(_)) = (&d.init, self.vars[id].home) {
+            self.copy_structure(&expr::Place::Local(id), init, d.span)?;
+        } else if let Some(init) = &d.init {
             let value = self.expr(init)?;
             let value = self.convert(&value, &self.vars[id].value_type.clone())?;
             if let Home::Register(reg) = self.vars[id].home {
@@ -642,7 +690,7 @@ impl<'a> Lower<'a> {
             && !self.frame().written.contains(p.name.as_str())
         {
             let home = Home::AddressOf(*id);
-            self.bind(&p.name, Var { value_type, home, stable: true });
+            self.bind(&p.name, Var { value_type, home, stable: true, structure: None });
             return Ok(());
         }
         let id = self.declare(&p.name, &p.ty, p.span)?;

@@ -228,7 +228,7 @@ fn refused_calls() {
         ),
         ("atomic_load(l)", "this is no pointer", "declare it as one"),
         ("atomic_load(&l)", "on a local variable", "use a shared location"),
-        ("x->next", "members of structures are not supported", "one shared location for each"),
+        ("x->next", "`atomic_int` has no members that are known here", "define a structure"),
         ("foo", "`foo` is not declared here", "shared locations are parameters"),
         ("y", "`y` is not declared here", "shared locations are parameters"),
         ("&l + 1", "the address of a local variable is used as a value", "locals are registers"),

@@ -284,6 +284,7 @@ fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>, word: u8) {
             | Op::Store { .. }
             | Op::StoreEx { .. }
             | Op::Assume { .. }
+            | Op::Undefined { .. }
             | Op::Fence { .. }
             | Op::Touch { .. }
             | Op::Control { .. }

@@ -1,0 +1,154 @@
+//! Structures and unions of C tests: what their members hold, and what is refused. Where members lie is
+//! that of the ABIs of 64-bit machines; the rest is C11 (6.5.2.3, 6.5.16.1, 6.7.2.1).
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::litmus;
+use litmake::sim::{Engine, Model, Options, Simulator};
+
+/// Every final state, which is the same by every engine and after printing.
+fn states(text: &str) -> Result<Vec<String>, String> {
+    let read =
+        |text: String| litmus::read(&Source::new("t.litmus", text)).map_err(|e| e.to_string());
+    let test = read(text.to_string())?;
+    let again = read(litmus::write(&test))?;
+    let plan = cat::load("rc11", &LoadOptions::new(test.arch)).map_err(|e| e.to_string())?;
+    let model = Model::load(&plan).map_err(|e| e.to_string())?;
+    let run = |test: &litmus::Test, engine| {
+        let options = Options { engine, ..Options::default() };
+        let outcomes = Simulator::default().simulate(test, &model, &options);
+        let outcomes = outcomes.map_err(|e| e.to_string())?;
+        assert!(!outcomes.undefined, "{text}");
+        let line = |s: &litmake::sim::State| {
+            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
+        };
+        Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())
+    };
+    let found = run(&test, Engine::Auto)?;
+    assert_eq!(found, run(&test, Engine::Exhaustive)?, "{text}");
+    assert_eq!(found, run(&again, Engine::Auto)?, "{text}");
+    Ok(found)
+}
+
+/// The final value of `r` after some code.
+fn value(structs: &str, ty: &str, body: &str) -> Result<String, String> {
+    let text = format!(
+        "C t\n{{ {ty} x; {ty} y; }}\n{structs}\nP0({ty} *x, {ty} *y, int *k) {{\n  long r = 0;\n  {body}\n}}\n\
+         exists (0:r=0)\n"
+    );
+    let found = states(&text)?;
+    assert_eq!(found.len(), 1, "{text}");
+    Ok(found[0].trim_start_matches("0:r=").trim_end_matches(';').to_string())
+}
+
+#[test]
+fn members_are_read_and_written() {
+    let s = "struct I { short a; int b[2]; };\n\
+             struct S { int8_t a; struct I in; _Atomic long c; const int d; uint8_t e; };";
+    for (body, want) in [
+        ("x->a = 5; r = x->a;", "5"),
+        ("(*x).a = -1; r = x->a;", "-1"),
+        ("x->e = -1; r = x->e;", "255"),
+        (
+            "x->a = 1; x->in.a = 2; x->in.b[1] = 3; x->e = 4; r = x->a + x->in.a * 10 + x->in.b[1] * 100;",
+            "321",
+        ),
+        ("x->in.b[0] = 7; int *p = x->in.b; p[1] = 8; r = *p * 10 + x->in.b[1];", "78"),
+        ("int *p = &x->in.b[1]; *p = 6; r = x->in.b[1];", "6"),
+        ("atomic_store_explicit(&x->c, 9, memory_order_release); r = x->c;", "9"),
+        ("x->c = 3; r = atomic_fetch_add(&x->c, 2) * 10; r = r + x->c;", "35"),
+        ("x->a++; x->a += 4; r = x->a--;", "5"),
+        ("x->a = 1; y->a = 2; r = x->a * 10 + y->a;", "12"),
+        ("r = x->d;", "0"),
+        // The members before `e`: 1 byte, 12 at 4, 8 at 16, 4 at 24.
+        ("((uint8_t *)x)[28] = 4; r = x->e;", "4"),
+        ("((int *)x)[2] = 5; r = x->in.b[0];", "5"),
+        ("r = sizeof(struct S) * 100 + sizeof(x->in);", "3212"),
+        ("x[0].a = 3; r = x->a;", "3"),
+    ] {
+        assert_eq!(value(s, "struct S", body).as_deref(), Ok(want), "{body}");
+    }
+}
+
+#[test]
+fn structures_are_copied_value_by_value() {
+    let s = "struct I { short a; };\nstruct S { int8_t a; struct I in; int b[2]; };\n\
+             static int sum(struct S *p) { return p->a * 10 + p->b; }";
+    let plain = "struct S { int8_t a; short b; long c; };\n\
+                 static int sum(struct S *p) { return p->a * 10 + p->b; }";
+    for (body, want) in [
+        (
+            "x->a = 1; x->in.a = 2; x->b[1] = 3; *y = *x; r = y->a * 100 + y->in.a * 10 + y->b[1];",
+            "123",
+        ),
+        ("x->a = 1; *y = *x; x->a = 2; r = y->a;", "1"),
+    ] {
+        assert_eq!(
+            value(&s.replace("p->b", "p->b[0]"), "struct S", body).as_deref(),
+            Ok(want),
+            "{body}"
+        );
+    }
+    for (body, want) in [
+        ("struct S s; r = s.a + s.b;", "0"),
+        ("struct S s; s.a = 1; s.c = 2; *x = s; r = x->a * 10 + x->c;", "12"),
+        ("x->b = 4; struct S s = *x; x->b = 5; r = s.b;", "4"),
+        ("struct S s; s.a = 1; struct S t = s; s.a = 2; r = t.a * 10 + s.a;", "12"),
+        ("struct S s; s.a = 300; r = s.a;", "44"),
+        ("struct S s; s.a = 3; s.b = 4; r = sum(&s);", "34"),
+        ("x->a = 3; x->b = 4; r = sum(x);", "34"),
+        ("struct S s; struct S *p = &s; p->a = 3; r = s.a;", "3"),
+        ("struct S s; if (*k == 0) { s.a = 7; } r = s.a;", "7"),
+    ] {
+        assert_eq!(value(plain, "struct S", body).as_deref(), Ok(want), "{body}");
+    }
+}
+
+#[test]
+fn members_of_a_union_share_their_bytes() {
+    let u = "union U { uint32_t a; int b; uint8_t c[4]; short d; };";
+    for (body, want) in [
+        ("x->a = 0xffffffff; r = x->b;", "-1"),
+        ("x->a = 0x01020304; r = x->c[3] * 10 + x->c[0];", "14"),
+        ("x->c[1] = 1; r = x->d;", "256"),
+        ("r = sizeof(union U);", "4"),
+    ] {
+        assert_eq!(value(u, "union U", body).as_deref(), Ok(want), "{body}");
+    }
+}
+
+#[test]
+fn what_is_not_read_is_refused_by_name() {
+    for (structs, body, want) in [
+        ("struct S { int a : 3; };", "", "bit-fields are not read"),
+        ("struct S { int a; } __attribute__((packed));", "", "attributes of structures"),
+        ("struct S { int *a; };", "", "members that are pointers"),
+        ("struct S { int a[]; };", "", "an array without a size"),
+        ("struct S { struct T t; };", "", "members of type `struct T`"),
+        ("struct S { int a; int a; };", "", "the member `a` is there twice"),
+        ("struct S { };", "", "expected a member"),
+        ("struct S { int a; }", "", "expected a function"),
+        ("struct S { int a; };\nstruct S { int b; };", "", "`S` is defined twice"),
+        ("struct S { int abc; };", "r = x->abd;", "no member `abd`"),
+        ("struct S { int a; };", "r = *x;", "values of type `struct S` are not supported"),
+        ("struct S { atomic_int a; };", "*x = *y;", "a copy of `struct S` is not supported"),
+        ("struct S { atomic_int a; };", "struct S s;", "a local of type `struct S`"),
+        ("struct S { int a; };", "*x = 1;", "is made of a `int`"),
+        ("struct S { int a; };", "r = k->a;", "`int` has no members"),
+    ] {
+        let got = value(structs, "struct S", body).expect_err(body);
+        assert!(got.contains(want), "{structs} {body}: {got}");
+    }
+    let init = "C t\n{ struct S x = 1; }\nstruct S { int a; };\nP0(struct S *x) { x->a = 1; }\nexists (true)\n";
+    assert!(states(init).expect_err("a value").contains("initial values of structures"));
+}
+
+#[test]
+fn a_structure_is_published_through_a_member() {
+    let text = "C t\n{ struct S x; }\nstruct S { int8_t a; atomic_int f; int8_t b; };\n\
+                P0(struct S *x) { x->a = 1; atomic_store_explicit(&x->f, 1, memory_order_release); }\n\
+                P1(struct S *x) {\n  int r0 = atomic_load_explicit(&x->f, memory_order_acquire);\n  int r1 = 1;\n  \
+                if (r0) { r1 = x->a; }\n  x->b = 2;\n  int r2 = x->b;\n}\nlocations [1:r0; 1:r1; 1:r2;]\nexists (1:r1=0)\n";
+    let want = ["1:r0=0; 1:r1=1; 1:r2=2;", "1:r0=1; 1:r1=1; 1:r2=2;"];
+    assert_eq!(states(text).as_deref(), Ok(&want.map(String::from)[..]));
+}
