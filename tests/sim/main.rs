@@ -17,6 +17,7 @@ mod ptx;
 #[path = "../common/litmus.rs"]
 mod random;
 mod reference;
+#[allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 mod sanitizer;
 mod structures;
 mod undefined;
