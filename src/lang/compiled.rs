@@ -80,7 +80,7 @@ fn as_bits(ty: &Type) -> Type {
     match ty {
         Type::Float { bytes } => Type::Int { bytes: *bytes, signed: false },
         // Of a structure, code knows the bytes.
-        Type::Struct(s) => Type::Array(Arc::new(Type::Int { bytes: 1, signed: false }), s.size()),
+        Type::Struct(s) => s.bytes(),
         Type::Array(element, n) => Type::Array(Arc::new(as_bits(element)), *n),
         ty => ty.clone(),
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use litmake_base::diag::{Source, Span};
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, UnaryOp};
+use litmake_litmus::c::ast::{Expr, ExprKind, Param, UnaryOp};
 use litmake_litmus::c::structs::{Member, Struct, structs};
 use litmake_litmus::c::types::qualify;
 use litmake_litmus::{self as litmus, Body, InitItem, Place, Test, Type};
 
 use super::reach::{bottom_up, each_body, each_expr};
-use super::types::{plain, unqualified};
+use super::types::{functions, plain, unqualified};
 
 /// Tests without the members that nobody names: without all of them, or one.
 pub fn fewer(test: &Test) -> Vec<Test> {
@@ -49,13 +49,6 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     names.dedup();
     out.extend(names.iter().filter_map(|name| apart(test, name)));
     out
-}
-
-fn functions(test: &Test) -> impl Iterator<Item = &Function> {
-    test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    })
 }
 
 fn is_named(test: &Test, member: &str) -> bool {

@@ -94,7 +94,8 @@ fn renumbered(test: &Test, now: u128, new: u128) -> Test {
     out
 }
 
-fn functions(test: &Test) -> impl Iterator<Item = &Function> {
+/// The threads that are C.
+pub(super) fn functions(test: &Test) -> impl Iterator<Item = &Function> {
     test.threads.iter().filter_map(|body| match body {
         Body::C(f) => Some(f),
         Body::Asm(_) => None,
@@ -113,9 +114,22 @@ pub(super) fn plain(ty: &Type) -> Type {
 
 /// Signed, whatever stands around the integer.
 fn signed(ty: &Type) -> Type {
-    let of = |of: &Type| Arc::new(signed(of));
+    with_integer(ty, &|bytes, _| Type::Int { bytes, signed: true })
+}
+
+/// Where `int` does not do, a fault of 16 bits is often one of 8, and one of 128 bits one of 64.
+fn narrower(ty: &Type) -> Type {
+    with_integer(ty, &|bytes, signed| match bytes {
+        2 | 16 => Type::Int { bytes: bytes / 2, signed },
+        _ => Type::Int { bytes, signed },
+    })
+}
+
+/// The type with another one for the integer that it is made of, by its bytes and whether it is signed.
+fn with_integer(ty: &Type, f: &dyn Fn(u8, bool) -> Type) -> Type {
+    let of = |of: &Type| Arc::new(with_integer(of, f));
     match ty {
-        Type::Int { bytes, .. } => Type::Int { bytes: *bytes, signed: true },
+        Type::Int { bytes, signed } => f(*bytes, *signed),
         Type::Array(to, n) => Type::Array(of(to), *n),
         Type::Pointer(to) => Type::Pointer(of(to)),
         Type::Atomic(to) => Type::Atomic(of(to)),
@@ -123,25 +137,6 @@ fn signed(ty: &Type) -> Type {
         Type::Volatile(to) => Type::Volatile(of(to)),
         Type::Restrict(to) => Type::Restrict(of(to)),
         Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => ty.clone(),
-    }
-}
-
-/// Where `int` does not do, a fault of 16 bits is often one of 8, and one of 128 bits one of 64.
-fn narrower(ty: &Type) -> Type {
-    let of = |of: &Type| Arc::new(narrower(of));
-    match ty {
-        Type::Int { bytes: bytes @ (2 | 16), signed } => {
-            Type::Int { bytes: bytes / 2, signed: *signed }
-        }
-        Type::Array(to, n) => Type::Array(of(to), *n),
-        Type::Pointer(to) => Type::Pointer(of(to)),
-        Type::Atomic(to) => Type::Atomic(of(to)),
-        Type::Const(to) => Type::Const(of(to)),
-        Type::Volatile(to) => Type::Volatile(of(to)),
-        Type::Restrict(to) => Type::Restrict(of(to)),
-        Type::Int { .. } | Type::Float { .. } | Type::Void | Type::Struct(_) | Type::Named(_) => {
-            ty.clone()
-        }
     }
 }
 

@@ -214,10 +214,7 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
             size_of(ty).ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
         // Of a structure, threads alone know the members.
         let bytes = match ty.bare() {
-            Type::Struct(s) => Some(Type::Array(
-                std::sync::Arc::new(Type::Int { bytes: 1, signed: false }),
-                s.size(),
-            )),
+            Type::Struct(s) => Some(s.bytes()),
             _ => None,
         };
         let ty = bytes.as_ref().unwrap_or(ty);

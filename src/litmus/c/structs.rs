@@ -59,6 +59,11 @@ impl Struct {
         ends.max().unwrap_or(0).next_multiple_of(self.alignment())
     }
 
+    /// What is left of it where nobody knows the members: its bytes.
+    pub fn bytes(&self) -> Type {
+        Type::Array(Arc::new(Type::Int { bytes: 1, signed: false }), self.size())
+    }
+
     fn alignment(&self) -> u64 {
         self.members.iter().map(|m| alignment(&m.ty)).max().unwrap_or(1)
     }
