@@ -532,6 +532,19 @@ fn a_core_of_one_width_is_looked_for_in_that_width_and_seen_as_it_was() {
     assert!(list.iter().all(|t| !t.contains("(y, 1")), "{list:?}");
 }
 
+#[test]
+fn a_core_of_int_is_looked_for_with_int_whatever_the_width_of_the_test() {
+    let mut shows = |tests: &[Test]| tests.iter().map(forgets_release).collect::<Vec<_>>();
+    let reduced = normal(&settle(&test(UPDATE_MP), 2000, &mut shows));
+    let core = core(&reduced, 2000, &mut shows);
+    let wide = UPDATE_MP.replace("atomic_int", "_Atomic __int128").replace("  int ", "  __int128 ");
+    assert!(wide.contains("__int128"), "{wide}");
+    let list: Vec<Test> = within(&test(&wide), &core);
+    assert!(list.iter().any(forgets_release), "{}", core.key);
+    let texts: Vec<String> = list.iter().map(litmus::write).collect();
+    assert!(texts.iter().all(|t| !t.contains("__int128")), "{}", texts.concat());
+}
+
 const STRUCTURE: &str = "C s
 { struct S x; }
 struct T { int16_t a; int16_t b; };

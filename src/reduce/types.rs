@@ -12,7 +12,7 @@ use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 /// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
 pub fn plainer(test: &Test) -> Vec<Test> {
     let all_plain = with_types(test, None, &plain);
-    let mut out = vec![locals(&all_plain, None, &plain)];
+    let mut out = vec![of_int(test)];
     out.extend([all_plain, with_types(test, None, &unqualified)]);
     out.push(locals(&with_types(test, None, &signed), None, &signed));
     out.push(locals(&with_types(test, None, &narrower), None, &narrower));
@@ -35,6 +35,11 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     let text = litmake_litmus::write(test);
     out.retain(|t| litmake_litmus::write(t) != text);
     out
+}
+
+/// The test with `int` for every number that a location or a local holds.
+pub(super) fn of_int(test: &Test) -> Test {
+    locals(&with_types(test, None, &plain), None, &plain)
 }
 
 /// Tests in which a location that is neither 0 nor 1 at first is 1, or else 2.

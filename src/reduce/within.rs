@@ -13,6 +13,7 @@ use litmake_litmus::{Arch, Body, Place, Test, Type};
 use super::code::order;
 use super::core::{Core, strengthened};
 use super::normal::{is_constant, permutations, uses};
+use super::types::of_int;
 use super::{finish, with_body};
 
 /// As many places in a test are tried.
@@ -48,6 +49,10 @@ impl Op {
     /// It orders nothing: what stands there is as good as any other access.
     fn is_plain(&self) -> bool {
         matches!(self.group, Group::Load | Group::Store) && self.orders == ["relaxed"]
+    }
+
+    fn is_of_int(&self) -> bool {
+        self.group == Group::Fence || self.bytes == Some(ANY)
     }
 
     /// Whether an operation of a test may be the one that a core needs.
@@ -108,6 +113,11 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
         }
     }
     out.truncate(PLACES);
+    // A core that shows with `int` has to show with it here, too: the same operations of another width may be
+    // wrong for a reason of their own.
+    if needed.iter().flatten().all(Op::is_of_int) {
+        out = out.iter().map(of_int).collect();
+    }
     finish(out)
 }
 
