@@ -295,14 +295,16 @@ impl History {
                 bug.family = example.family.clone();
                 bug.label = example.label.clone();
                 bug.title = short(example);
-                // Other versions that were asked when it was looked into.
+                // Other versions that were asked when it was looked into: one has it if any of its profiles has.
+                let mut asked: BTreeMap<String, bool> = BTreeMap::new();
                 for p in example.presence.iter().filter(|p| p.shows != Shows::Unknown) {
                     let longer = format!("{}.", p.compiler);
                     let known = columns.iter().find(|c| c.starts_with(&longer));
                     let name = known.unwrap_or(&p.compiler);
-                    if !bug.compilers.contains_key(name) {
-                        bug.compilers.insert(name.clone(), p.shows == Shows::Present);
-                    }
+                    *asked.entry(name.clone()).or_default() |= p.shows == Shows::Present;
+                }
+                for (name, shows) in asked {
+                    bug.compilers.entry(name).or_insert(shows);
                 }
             }
             if bug.title.is_empty() {

@@ -133,6 +133,8 @@ impl Profile {
             && self.model == other.model
             && without(self) == without(other)
             && (self.family == other.family || self.tool() != other.tool())
+            // No other compiler reads the kernel's C.
+            && (self.language == Language::Kernel) == (other.language == Language::Kernel)
     }
 }
 

@@ -120,16 +120,32 @@ pub enum Shows {
     Unknown,
 }
 
+impl Presence {
+    /// Whether another profile of the same compiler has it.
+    fn has_it_otherwise(&self, other: &Presence) -> bool {
+        other.compiler == self.compiler && other.shows == Shows::Present
+    }
+}
+
 /// In which compilers it is, in which not, and between which versions that changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
-    // One word a compiler, and its versions behind it, in their order.
+    // One word a compiler, and its versions behind it, in their order. A version has it if it has it with any
+    // of the profiles that were asked.
     let mut tools: Vec<(&str, Vec<(&str, Shows)>)> = Vec::new();
+    let mut partly: Vec<String> = Vec::new();
     for p in presence {
         let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
-        match tools.iter_mut().find(|(t, _)| *t == tool) {
-            Some((_, tried)) if tried.contains(&(version, p.shows)) => {}
-            Some((_, tried)) => tried.push((version, p.shows)),
-            None => tools.push((tool, vec![(version, p.shows)])),
+        let at = tools.iter().position(|(t, _)| *t == tool).unwrap_or_else(|| {
+            tools.push((tool, Vec::new()));
+            tools.len() - 1
+        });
+        let tried = &mut tools[at].1;
+        match tried.iter_mut().find(|(v, _)| *v == version) {
+            Some((_, shows)) => *shows = p.shows.min(*shows),
+            None => tried.push((version, p.shows)),
+        }
+        if p.shows == Shows::Absent && presence.iter().any(|o| p.has_it_otherwise(o)) {
+            partly.push(p.profile.clone());
         }
     }
     let mut out = Vec::new();
@@ -148,6 +164,9 @@ pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
             out.push(format!("{word} {}", names.join("; ")));
         }
     }
+    if !partly.is_empty() {
+        out.push(format!("though not with {}", few(&partly)));
+    }
     for (tool, tried) in &tools {
         let known: Vec<_> = tried.iter().filter(|(_, shows)| *shows != Shows::Unknown).collect();
         for pair in known.windows(2) {
@@ -163,6 +182,15 @@ pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
         }
     }
     out
+}
+
+/// The first of many names, and how many more there are.
+fn few(names: &[String]) -> String {
+    const FEW: usize = 4;
+    match names.len() {
+        0..=FEW => names.join(", "),
+        n => format!("{} and {} others", names[..FEW].join(", "), n - FEW),
+    }
 }
 
 /// The versions that say this, of those that were tried: three in a row and more as a range.
@@ -394,5 +422,34 @@ mod tests {
         ];
         assert_eq!(said(&list), expected);
         assert_eq!(said(&[("rustc", Present)]), ["present in rustc"]);
+    }
+
+    #[test]
+    fn a_version_that_has_it_with_some_options_has_it_and_nothing_changed_within_it() {
+        use Shows::{Absent, Present, Unknown};
+        let tried = [
+            ("clang-13-O2", "clang 13", Absent),
+            ("clang-13-pic-O2", "clang 13", Absent),
+            ("clang-14-O2", "clang 14", Absent),
+            ("clang-14-pic-O2", "clang 14", Present),
+            ("clang-15-O2", "clang 15", Unknown),
+            ("clang-15-pic-O2", "clang 15", Present),
+        ];
+        let presence: Vec<Presence> = tried
+            .iter()
+            .map(|(profile, compiler, shows)| Presence {
+                profile: profile.to_string(),
+                compiler: compiler.to_string(),
+                shows: *shows,
+                error: String::new(),
+            })
+            .collect();
+        let expected = [
+            "present in clang 14, 15",
+            "absent from clang 13",
+            "though not with clang-14-O2",
+            "began between clang 13 and 14",
+        ];
+        assert_eq!(presence_lines(&presence), expected);
     }
 }
