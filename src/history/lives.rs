@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litmake_report::evidence::Shows;
+use litmake_report::evidence::{Shows, by_compiler};
 use litmake_report::{Class, Finding};
 use serde::Serialize;
 
@@ -295,16 +295,13 @@ impl History {
                 bug.family = example.family.clone();
                 bug.label = example.label.clone();
                 bug.title = short(example);
-                // Other versions that were asked when it was looked into: one has it if any of its profiles has.
-                let mut asked: BTreeMap<String, bool> = BTreeMap::new();
-                for p in example.presence.iter().filter(|p| p.shows != Shows::Unknown) {
-                    let longer = format!("{}.", p.compiler);
+                // Other versions that were asked when it was looked into.
+                let asked = by_compiler(&example.presence);
+                for (compiler, shows) in asked.into_iter().filter(|(_, s)| *s != Shows::Unknown) {
+                    let longer = format!("{compiler}.");
                     let known = columns.iter().find(|c| c.starts_with(&longer));
-                    let name = known.unwrap_or(&p.compiler);
-                    *asked.entry(name.clone()).or_default() |= p.shows == Shows::Present;
-                }
-                for (name, shows) in asked {
-                    bug.compilers.entry(name).or_insert(shows);
+                    let name = known.map_or(compiler, String::as_str).to_string();
+                    bug.compilers.entry(name).or_insert(shows == Shows::Present);
                 }
             }
             if bug.title.is_empty() {

@@ -120,34 +120,34 @@ pub enum Shows {
     Unknown,
 }
 
-impl Presence {
-    /// Whether another profile of the same compiler has it.
-    fn has_it_otherwise(&self, other: &Presence) -> bool {
-        other.compiler == self.compiler && other.shows == Shows::Present
+/// Each compiler once, in their order: it has it if it has it with any of the profiles that were asked.
+pub fn by_compiler(presence: &[Presence]) -> Vec<(&str, Shows)> {
+    let mut out: Vec<(&str, Shows)> = Vec::new();
+    for p in presence {
+        match out.iter_mut().find(|(compiler, _)| *compiler == p.compiler) {
+            Some((_, shows)) => *shows = p.shows.min(*shows),
+            None => out.push((&p.compiler, p.shows)),
+        }
     }
+    out
 }
 
 /// In which compilers it is, in which not, and between which versions that changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
-    // One word a compiler, and its versions behind it, in their order. A version has it if it has it with any
-    // of the profiles that were asked.
+    // One word a compiler, and its versions behind it, in their order.
+    let compilers = by_compiler(presence);
     let mut tools: Vec<(&str, Vec<(&str, Shows)>)> = Vec::new();
-    let mut partly: Vec<String> = Vec::new();
-    for p in presence {
-        let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
-        let at = tools.iter().position(|(t, _)| *t == tool).unwrap_or_else(|| {
-            tools.push((tool, Vec::new()));
-            tools.len() - 1
-        });
-        let tried = &mut tools[at].1;
-        match tried.iter_mut().find(|(v, _)| *v == version) {
-            Some((_, shows)) => *shows = p.shows.min(*shows),
-            None => tried.push((version, p.shows)),
-        }
-        if p.shows == Shows::Absent && presence.iter().any(|o| p.has_it_otherwise(o)) {
-            partly.push(p.profile.clone());
+    for (compiler, shows) in &compilers {
+        let (tool, version) = compiler.split_once(' ').unwrap_or((compiler, ""));
+        match tools.iter_mut().find(|(t, _)| *t == tool) {
+            Some((_, tried)) => tried.push((version, *shows)),
+            None => tools.push((tool, vec![(version, *shows)])),
         }
     }
+    let has_it_otherwise = |p: &&Presence| {
+        p.shows == Shows::Absent && compilers.contains(&(&*p.compiler, Shows::Present))
+    };
+    let partly: Vec<&str> = presence.iter().filter(has_it_otherwise).map(|p| &*p.profile).collect();
     let mut out = Vec::new();
     for (shows, word) in [
         (Shows::Present, "present in"),
@@ -185,7 +185,7 @@ pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
 }
 
 /// The first of many names, and how many more there are.
-fn few(names: &[String]) -> String {
+fn few(names: &[&str]) -> String {
     const FEW: usize = 4;
     match names.len() {
         0..=FEW => names.join(", "),
