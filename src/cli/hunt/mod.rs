@@ -1,5 +1,7 @@
 //! `litmake hunt`: looks for bugs that nobody knows, for as long as it is given.
 
+mod uncompared;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
-use litmake::base::failure::{FailureKind, Fault};
+use litmake::base::failure::FailureKind;
 use litmake::diag::{Diag, Result, Source};
 use litmake::file::{self, write};
 use litmake::hunt::choose::Chosen;
@@ -27,6 +29,7 @@ use litmake::stop::Stopping;
 use litmake::toolchain::process;
 use serde::{Deserialize, Serialize};
 
+use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
 
@@ -120,6 +123,9 @@ struct Tally {
     /// Those that were not, by why: `refused` by the lifting or the readers, `not for the compiler`, which
     /// has no such type, `given up` by the simulation, or `failed`.
     not_compared: BTreeMap<String, u64>,
+    /// Of these, what was said.
+    #[serde(default)]
+    reasons: Uncompared,
     /// By profile, how many tests were compared.
     profiles: BTreeMap<String, u64>,
     /// When each bug was first seen: seconds and tests.
@@ -676,23 +682,10 @@ fn was_counted(error: &litmake::report::Error) -> bool {
 
 fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     for error in &report.errors {
-        let is_of = |stages: &[&str]| stages.iter().any(|s| error.stage.starts_with(s));
-        let simulates = is_of(&["target", "source", "mixed-target", "mixed-source"]);
-        let compiles = is_of(&["code", "parts", "link", "mixes"]);
-        let why = match error.kind {
-            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken, and
-            // nothing of ours refused the test.
-            FailureKind::Refused | FailureKind::Broken(Fault::Open) => "not for the compiler",
-            FailureKind::Broken(Fault::OutOfTime) if simulates => "given up",
-            FailureKind::Broken(_) => {
-                *broken = true;
-                "failed"
-            }
-            _ if compiles || error.kind == FailureKind::Unreadable => "refused",
-            _ if simulates => "given up",
-            _ => "failed",
-        };
-        *tally.not_compared.entry(why.into()).or_default() += 1;
+        let word = uncompared::word(error);
+        *broken |= word == "failed" && matches!(error.kind, FailureKind::Broken(_));
+        *tally.not_compared.entry(word.into()).or_default() += 1;
+        tally.reasons.count(error);
     }
 }
 
@@ -810,6 +803,7 @@ fn told(kept: &Kept) -> String {
         tally.compared,
         if whys.is_empty() { String::new() } else { format!(" ({})", whys.join(", ")) },
     );
+    out.push_str(&tally.reasons.told());
     let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
     let _ =
         writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
