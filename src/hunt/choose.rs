@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,8 @@ const OTHERS: usize = 4;
 const LOOKS: u8 = 2;
 
 /// A test whose simulation is likely to cost more, in instructions, would be given up. What is new in it
-/// is left to another test.
-const MOST: u64 = 4096;
+/// is left to another test. One that is given up all the same has cost as much.
+pub const MOST: u64 = 4096;
 
 /// What a comparison costs beside the code, in instructions.
 const COMPARED: u64 = 8;
@@ -61,12 +62,14 @@ pub struct Chosen {
     pub tests: Vec<usize>,
     /// Their code, and that of the others.
     pub code: Vec<Code>,
+    /// The numbers of the leads that come from each drawn test.
+    pub leads: BTreeMap<usize, Range<u64>>,
 }
 
 impl Chosen {
     /// All of so many tests.
     pub fn all(code: Vec<Code>, count: usize) -> Chosen {
-        Chosen { tests: (0..count).collect(), code }
+        Chosen { tests: (0..count).collect(), code, leads: BTreeMap::new() }
     }
 
     /// What the comparison of each costs, in instructions.
@@ -144,7 +147,7 @@ impl Uses {
             },
         );
         let tests = taken.into_iter().collect();
-        Chosen { tests, code }
+        Chosen { tests, code, leads: BTreeMap::new() }
     }
 
     fn worth(&self, of: &[u32]) -> u64 {

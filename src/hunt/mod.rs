@@ -15,6 +15,7 @@ pub mod sources;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ use litmake_generate::axes::Random;
 use sources::{Place, Sources};
 
 /// The version of what is kept of a hunt.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// So many leads are kept, the best.
 const LEADS: usize = 4000;
@@ -86,6 +87,12 @@ impl Arm {
         self.recent = self.recent << 1 | u32::from(new > 0);
         let fade = |sum: u64, add: u64| sum - sum / u64::from(RECENT) + add * 1024;
         self.lately = (fade(self.lately.0, new), fade(self.lately.1, cost));
+    }
+
+    /// A test of it was given up after it was counted.
+    fn was_in_vain(&mut self) {
+        self.cost += choose::MOST;
+        self.lately.1 += choose::MOST * 1024;
     }
 
     /// Thousandths of a sequence that its last draws brought for each instruction that they cost.
@@ -286,14 +293,14 @@ impl Hunt {
                 }
             }
         }
-        let chosen = match self.blind {
+        let mut chosen = match self.blind {
             true => Chosen::all(all, drawn.len()),
             false => self.uses.choose(drawn, all, &self.unjudged),
         };
         for (at, more) in chosen.costs() {
             cost[at] += more;
         }
-        for ((test, new), cost) in drawn.iter().zip(&new).zip(&cost) {
+        for (at, ((test, new), cost)) in drawn.iter().zip(&new).zip(&cost).enumerate() {
             self.tests += 1;
             self.cover.add(&test.text);
             self.arms[test.arm].seen(*new, *cost);
@@ -301,12 +308,14 @@ impl Hunt {
                 continue;
             }
             let mut random = Random::of(self.seed ^ 1, self.next_lead);
+            let first = self.next_lead;
             for place in sources.beside(&test.place, &mut random, NEIGHBOURS) {
                 let number = self.next_lead;
                 self.next_lead += 1;
                 let rank = -((new * 1000 / cost) as i64);
                 self.leads.insert(Lead { rank, number, place });
             }
+            chosen.leads.insert(at, first..self.next_lead);
         }
         while self.leads.len() > LEADS {
             self.leads.pop_last();
@@ -321,8 +330,21 @@ impl Hunt {
     }
 
     /// Takes in which of the chosen tests were compared: their places, each with an instruction set. What
-    /// the others had is still to be judged.
-    pub fn judged(&mut self, chosen: &Chosen, compared: &BTreeSet<(usize, &str)>) {
+    /// the others had is still to be judged. A test of which nothing was compared has cost the time until it
+    /// was given up, and those beside it are likely to cost as much, for as little.
+    pub fn judged(
+        &mut self,
+        drawn: &[Drawn],
+        chosen: &Chosen,
+        compared: &BTreeSet<(usize, &str)>,
+    ) {
+        let done: BTreeSet<usize> = compared.iter().map(|(at, _)| *at).collect();
+        let mut vain: Vec<&Range<u64>> = Vec::new();
+        for at in chosen.tests.iter().filter(|at| !done.contains(at)) {
+            self.arms[drawn[*at].arm].was_in_vain();
+            vain.extend(chosen.leads.get(at));
+        }
+        self.leads.retain(|lead| !vain.iter().any(|numbers| numbers.contains(&lead.number)));
         for code in chosen.code.iter().filter(|c| compared.contains(&(c.at, c.arch))) {
             if let Some(unjudged) = self.unjudged.get_mut(code.arch) {
                 for gram in &code.grams {

@@ -64,7 +64,7 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
         let chosen = hunt.learn(sources, &drawn, &code);
         // What was not compared stays to be judged.
         let before = hunt.unjudged();
-        hunt.judged(&chosen, &chosen.tests.iter().map(|at| (*at, "X86_64")).collect());
+        hunt.judged(&drawn, &chosen, &chosen.tests.iter().map(|at| (*at, "X86_64")).collect());
         assert!(before > 0 && hunt.unjudged() == 0);
         drawn.into_iter().map(|d| (d.name, d.text)).collect::<Vec<_>>()
     };
@@ -79,6 +79,25 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
     assert_eq!(round(&mut again, &mut Sources::default()), next);
     let other = round(&mut Hunt::new(4, false), &mut fresh);
     assert_ne!(first[0], other);
+}
+
+/// What was given up has cost something, and what is beside it is not tried.
+#[test]
+fn nothing_is_drawn_beside_a_test_that_was_given_up() {
+    let (mut hunt, mut sources) = (Hunt::new(3, false), Sources::default());
+    let drawn = hunt.draw(&mut sources, 12);
+    let code: Vec<(usize, litmus::Test)> = (0..drawn.len())
+        .map(|i| (i, x86(&format!("addl $1,%ebx ;\n nop{i} ;\n nop"))))
+        .collect();
+    let chosen = hunt.learn(&mut sources, &drawn, &code);
+    let (leads, first) = (hunt.leads(), chosen.tests[0]);
+    let of_first = chosen.leads[&first].clone().count();
+    assert!(of_first > 0 && chosen.tests.len() > 1 && leads > of_first);
+    let cost = |hunt: &Hunt| hunt.arms[drawn[first].arm].cost;
+    let before = cost(&hunt);
+    hunt.judged(&drawn, &chosen, &chosen.tests[1..].iter().map(|at| (*at, "X86_64")).collect());
+    assert_eq!(hunt.leads(), leads - of_first);
+    assert_eq!(cost(&hunt), before + choose::MOST);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod lower;
 pub mod path;
 pub mod private;
 pub mod program;
+mod reach;
 mod reasons;
 pub mod results;
 pub mod search;
@@ -56,6 +57,7 @@ use litmake_ops::eval::sign_extend;
 use litmake_ops::{Op, Tags, Val, mask};
 use path::{Path, PathError};
 use program::{Observable, ObservedPlace, Program, Shown};
+use reach::Reach;
 use results::{EarlyEnd, Outcome, Results, Stats, holds};
 use search::Search;
 use skeleton::{Cells, Skeleton};
@@ -462,13 +464,19 @@ fn unfold_all(
         }
         _ => vec![None; program.locations.len()],
     };
+    // The reference for the other engines does without.
+    let reach = match options.engine {
+        Engine::Exhaustive => None,
+        Engine::Auto | Engine::Enumerate | Engine::Solve => Reach::of(program),
+    };
+    let reach = reach.as_ref();
     'again: loop {
         exprs.clear();
         let mut all = Vec::with_capacity(program.threads.len());
         let mut cut = false;
         for thread in 0..program.threads.len() {
             let unfolder =
-                Unfolder { program, limits, private: &private, thread, cut: Flag::new(false) };
+                Unfolder { program, limits, private: &private, reach, thread, cut: Flag::new(false) };
             match unfolder.run(exprs) {
                 Ok(mut paths) => {
                     cut |= paths.cut;

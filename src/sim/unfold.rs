@@ -16,6 +16,7 @@ use super::expr::{ExprId, Exprs};
 use super::path::{Doubt, Kind, Path, PathError, PathEvent, Paths, Taint};
 use super::private::PrivateMemory;
 use super::program::{ObservedPlace, Program};
+use super::reach::Reach;
 use super::visible::Private;
 use litmake_ops::eval::truth;
 use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
@@ -152,6 +153,8 @@ pub struct Unfolder<'p> {
     pub limits: Limits,
     /// For each location, the one thread that can reach it, where there is one.
     pub private: &'p [Option<u16>],
+    /// Where addresses can lead. Without it an open one can lead everywhere.
+    pub reach: Option<&'p Reach>,
     pub thread: usize,
     /// Set when a side of a fork went past the unrolling bound.
     pub cut: std::cell::Cell<bool>,

@@ -484,7 +484,7 @@ fn round(
         // What was refused was counted when it was compiled.
         report.errors.retain(|e| !was_counted(e));
     }
-    hunt.judged(&chosen, &compared);
+    hunt.judged(&drawn, &chosen, &compared);
     kept.hunt = hunt;
     kept.tally.seconds += started.elapsed().as_secs_f64();
     kept.tally.known += (drawn.len() - chosen.tests.len()) as u64;

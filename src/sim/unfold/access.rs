@@ -4,6 +4,8 @@
 use super::{Advance, Hang, LOCK, MOST_EVENTS, Obstacle, Reservation, State, Tainted, Unfolder};
 use crate::expr::{ExprId, Exprs, Var};
 use crate::path::{Kind, PathEvent, Taint};
+use crate::reach::Reach;
+use crate::skeleton::initial_value;
 use crate::visible::Private;
 use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
 
@@ -61,7 +63,8 @@ impl Unfolder<'_> {
         let width = 64;
         let mut out = Vec::new();
         for (l, location) in self.program.locations.iter().enumerate() {
-            if self.private[l].is_some() {
+            let leads = |reach: &Reach| reach.leads(self.thread, state.pc, addr, l as u16);
+            if self.private[l].is_some() || !self.reach.is_none_or(leads) {
                 continue;
             }
             // An access may be to a part of an element. A location without a type is one element.
@@ -113,7 +116,13 @@ impl Unfolder<'_> {
             return Ok(state.private.load(location, loc, off, size, exprs));
         }
         let var = Var { thread: self.thread as u16, access: state.accesses };
-        let value = exprs.var(var, size.saturating_mul(8));
+        let value = match self.reach {
+            Some(reach) if reach.is_never_written(loc) => {
+                let location = &self.program.locations[usize::from(loc)];
+                exprs.constant(initial_value(location, off, size))
+            }
+            _ => exprs.var(var, size.saturating_mul(8)),
+        };
         let kind = if tags.meets(LOCK) { Kind::LockRead } else { Kind::Read };
         let mut event = self.event(state, kind, tags, hang);
         event.loc = loc;
