@@ -332,12 +332,7 @@ impl Hunt {
     /// Takes in which of the chosen tests were compared: their places, each with an instruction set. What
     /// the others had is still to be judged. A test of which nothing was compared has cost the time until it
     /// was given up, and those beside it are likely to cost as much, for as little.
-    pub fn judged(
-        &mut self,
-        drawn: &[Drawn],
-        chosen: &Chosen,
-        compared: &BTreeSet<(usize, &str)>,
-    ) {
+    pub fn judged(&mut self, drawn: &[Drawn], chosen: &Chosen, compared: &BTreeSet<(usize, &str)>) {
         let done: BTreeSet<usize> = compared.iter().map(|(at, _)| *at).collect();
         let mut vain: Vec<&Range<u64>> = Vec::new();
         for at in chosen.tests.iter().filter(|at| !done.contains(at)) {

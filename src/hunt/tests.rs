@@ -86,9 +86,8 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
 fn nothing_is_drawn_beside_a_test_that_was_given_up() {
     let (mut hunt, mut sources) = (Hunt::new(3, false), Sources::default());
     let drawn = hunt.draw(&mut sources, 12);
-    let code: Vec<(usize, litmus::Test)> = (0..drawn.len())
-        .map(|i| (i, x86(&format!("addl $1,%ebx ;\n nop{i} ;\n nop"))))
-        .collect();
+    let code: Vec<(usize, litmus::Test)> =
+        (0..drawn.len()).map(|i| (i, x86(&format!("addl $1,%ebx ;\n nop{i} ;\n nop")))).collect();
     let chosen = hunt.learn(&mut sources, &drawn, &code);
     let (leads, first) = (hunt.leads(), chosen.tests[0]);
     let of_first = chosen.leads[&first].clone().count();

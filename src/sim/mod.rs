@@ -475,8 +475,14 @@ fn unfold_all(
         let mut all = Vec::with_capacity(program.threads.len());
         let mut cut = false;
         for thread in 0..program.threads.len() {
-            let unfolder =
-                Unfolder { program, limits, private: &private, reach, thread, cut: Flag::new(false) };
+            let unfolder = Unfolder {
+                program,
+                limits,
+                private: &private,
+                reach,
+                thread,
+                cut: Flag::new(false),
+            };
             match unfolder.run(exprs) {
                 Ok(mut paths) => {
                     cut |= paths.cut;

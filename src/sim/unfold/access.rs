@@ -35,6 +35,9 @@ impl Unfolder<'_> {
                 let location = &self.program.locations[usize::from(loc)];
                 let room = i64::from(location.size.max(u32::from(size)));
                 if off < 0 || off.checked_add(i64::from(size)).is_none_or(|end| end > room) {
+                    if self.is_of_the_unwritten(state, addr) {
+                        return Ok(None);
+                    }
                     let name = &location.name;
                     let message =
                         format!("an access of {size} bytes at {name}+{off} is outside of it");
@@ -42,6 +45,7 @@ impl Unfolder<'_> {
                 }
                 Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
             }
+            Some(_) if self.is_of_the_unwritten(state, addr) => Ok(None),
             Some(_) => Err(self.error(
                 state,
                 "a memory access whose address is not the address of a location \
@@ -49,6 +53,16 @@ impl Unfolder<'_> {
             )),
             None => Ok(None),
         }
+    }
+
+    /// Whether a value depends on a read of what is never written. It is known here already, and what follows
+    /// from it is what follows from a value that is found out later: where an address that was read leads
+    /// nowhere, there is no execution.
+    fn is_of_the_unwritten(&self, state: &State, value: Tainted) -> bool {
+        let Some(reach) = self.reach else { return false };
+        let events = state.events.iter().enumerate();
+        let mut read = events.filter(|(i, _)| value.taint.data >> i & 1 == 1);
+        read.any(|(_, e)| e.kind == Kind::Read && reach.is_never_written(e.loc))
     }
 
     /// Forks at an open address: for each place that it can be, a path on which the op runs again.
