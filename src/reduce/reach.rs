@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Part, Stmt, StmtKind, UnaryOp};
-use litmake_litmus::{Body, InitValue, Place, Test, Type};
+use litmake_litmus::c::ast::{
+    BinaryOp, Expr, ExprKind, Function, IntLit, Part, Stmt, StmtKind, UnaryOp,
+};
+use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
 use super::names;
 use super::normal::uses;
@@ -52,7 +54,71 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     names.sort_unstable();
     names.dedup();
     out.extend(names.iter().filter_map(|name| without_casts(test, name)));
+    out.extend(names.iter().filter_map(|name| only_read(test, name)));
+    out.extend(with_whole_numbers(test));
     out
+}
+
+/// The test with 1 in the place of each number in floating point but 0.
+fn with_whole_numbers(test: &Test) -> Option<Test> {
+    let mut next = test.clone();
+    let mut changed = false;
+    each_body(&mut next, &mut |body| {
+        for s in body {
+            each_expr(s, &mut |e| {
+                bottom_up(e, &mut |e| {
+                    if let ExprKind::Float(lit) = &e.kind {
+                        e.kind = ExprKind::Int(IntLit::plain(u128::from(lit.bits != 0)));
+                        changed = true;
+                    }
+                });
+            });
+        }
+    });
+    changed.then_some(next)
+}
+
+/// The test with the number that a location always holds in the place of each load of it, in all threads at
+/// once: what the threads share is reached through it, and one alone would reach something else.
+fn only_read(test: &Test, name: &str) -> Option<Test> {
+    let held = test.init.iter().find_map(|item| match (&item.place, &item.value) {
+        (Place::Mem { name: n, .. }, Some(value)) if n == name => Some(value),
+        _ => None,
+    });
+    let value = match held {
+        None => 0,
+        Some(InitValue::One(Value::Int(n))) => u128::try_from(*n).ok()?,
+        Some(_) => return None,
+    };
+    let is_load = |e: &Expr| match &e.kind {
+        ExprKind::Unary(UnaryOp::Deref, from) => is_name(from, name),
+        ExprKind::Call(f, args) if matches!(&**f, "atomic_load_explicit" | "atomic_load") => {
+            args.first().is_some_and(|from| is_name(from, name))
+        }
+        _ => false,
+    };
+    let mut next = test.clone();
+    let mut loads = 0;
+    for body in &mut next.threads {
+        let Body::C(f) = body else { return None };
+        for s in &mut f.body {
+            each_expr(s, &mut |e| {
+                bottom_up(e, &mut |e| {
+                    if is_load(e) {
+                        *e = Expr::new(ExprKind::Int(IntLit::plain(value)), e.span);
+                        loads += 1;
+                    }
+                });
+            });
+        }
+    }
+    // What is left would be a write, or an address that goes somewhere.
+    let is_left = |body: &Body| matches!(body, Body::C(f) if uses(f, name) > 0);
+    (loads > 0 && !next.threads.iter().any(is_left)).then_some(next)
+}
+
+fn is_name(e: &Expr, name: &str) -> bool {
+    matches!(&e.kind, ExprKind::Name(n) if n == name)
 }
 
 pub(super) fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
@@ -226,7 +292,7 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
     Some(next)
 }
 
-fn calls(f: &Function, name: &str) -> bool {
+pub(super) fn calls(f: &Function, name: &str) -> bool {
     let mut found = false;
     f.each_expr(&mut |e| {
         found |= e.any(&mut |e| matches!(&e.kind, ExprKind::Call(n, _) if n == name));

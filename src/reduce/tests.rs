@@ -305,6 +305,62 @@ fn ways_to_the_data_that_do_not_matter_go() {
     assert_eq!(settled("int x[4];", "", "*(x + 1) = 1;"), direct);
 }
 
+/// What is only read is the number that it holds, in all threads at once: one alone would reach another element.
+#[test]
+fn what_is_only_read_is_its_number() {
+    let text = |init: &str, read: &str, written: &str| {
+        format!(
+            "C t\n{{ {init} }}\nP0(int *x, atomic_int *k, atomic_int *y) {{\nint r0 = *(x + {read});\n\
+             atomic_store_explicit(y, 1, memory_order_release);\n}}\n\
+             P1(int *x, atomic_int *k, atomic_int *y) {{\nif (atomic_load_explicit(y, memory_order_acquire)) {{\n\
+             *(x + {read}) = 1;\n{written}}}\n}}\nexists (0:r0=1)\n"
+        )
+    };
+    let load = "atomic_load_explicit(k, memory_order_relaxed)";
+    let known = text("int x[4]; atomic_int k = 1;", "1", "");
+    let known = canon::canonical_text(&normal(&test(&known)));
+    let all = |text: &str| {
+        let tries = reach::simpler(&test(text));
+        tries.iter().any(|t| canon::canonical_text(&normal(t)) == known)
+    };
+    assert!(all(&text("int x[4]; atomic_int k = 1;", load, "")));
+    // Not what a thread writes.
+    let written = "atomic_store_explicit(k, 2, memory_order_relaxed);\n";
+    let tries = reach::simpler(&test(&text("int x[4]; atomic_int k = 1;", load, written)));
+    assert!(tries.iter().all(|t| litmus::write(t).contains(load)));
+}
+
+/// A number in floating point is as good as any other where nothing needs that it is one.
+#[test]
+fn numbers_in_floating_point_become_whole_ones() {
+    let start = test(
+        "C t\n{}\nP0(atomic_int *x, float *y) { atomic_store_explicit(x, 1.5f, memory_order_relaxed); *y = 0.0; }\n\
+         exists (x=1)\n",
+    );
+    let list: Vec<String> = reach::simpler(&start).iter().map(litmus::write).collect();
+    assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("*y = 0;")), "{list:?}");
+}
+
+/// A function that only another thread calls is no part of a core.
+#[test]
+fn a_core_has_the_functions_of_its_threads_alone() {
+    let text = "C t\n{}\nint half(int w) {\n  return w;\n}\nint put(int w) {\n  return half(w);\n}\n\
+                P0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, put(1), memory_order_relaxed);\n  \
+                atomic_store_explicit(y, 1, memory_order_release);\n}\n\
+                P1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
+                int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+    // To blame is the thread that is kept as it is.
+    let blamed = |weak: &str| {
+        core(&test(text), 0, &mut |tests| {
+            tests.iter().map(|t| litmus::write(t).contains(weak)).collect()
+        })
+    };
+    let reads = blamed("r0 = atomic_load_explicit(y, memory_order_acquire)").key;
+    assert!(reads.contains("load") && !reads.contains("half") && !reads.contains("put"), "{reads}");
+    let writes = blamed("y, 1, memory_order_release").key;
+    assert!(writes.contains("half") && writes.contains("put"), "{writes}");
+}
+
 /// A compiler that forgets what a failing compare-exchange acquires: what is expected is a number that is never
 /// there, and another location is read after it. Both values are observed, and another thread writes.
 fn forgets_a_failed_acquire(test: &Test) -> bool {
@@ -497,7 +553,8 @@ fn what_a_load_gives_at_the_end_is_in_memory() {
     // What is used is read all the same.
     let used = test(
         "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int r0 = atomic_load_explicit(x, memory_order_relaxed); \
-         atomic_store_explicit(y, r0, memory_order_relaxed); }\nexists (0:r0=0)\n",
+         atomic_store_explicit(y, r0, memory_order_relaxed); }\n\
+         P1(atomic_int *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }\nexists (0:r0=0)\n",
     );
     let list: Vec<String> = simpler(&used).iter().map(litmus::write).collect();
     assert!(list.iter().all(|t| t.contains("atomic_load")), "{list:?}");
