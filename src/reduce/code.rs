@@ -283,12 +283,19 @@ fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
         _ => None,
     };
     let is_update = core == "atomic_exchange" || core.starts_with("atomic_fetch_");
+    let strongest = |kind: Kind| {
+        let mut list = kind.orders().iter().rev();
+        let fits = |o: &&&str| said(0).is_some_and(|now| orders::at_least(now, o));
+        list.find(fits).map_or_else(|| order("relaxed"), |o| order(o))
+    };
+    // One that succeeds has written, and one that fails has read.
+    if let (true, [place, _, value, ..]) = (core.contains("compare_exchange"), args) {
+        let load = vec![place.clone(), strongest(Kind::Load)];
+        let store = vec![place.clone(), value.clone(), strongest(Kind::Store)];
+        out.push(Expr::call("atomic_load_explicit", load));
+        out.push(Expr::call("atomic_store_explicit", store));
+    }
     if let (true, [place, value, now]) = (is_update, args) {
-        let strongest = |kind: Kind| {
-            let mut list = kind.orders().iter().rev();
-            let fits = |o: &&&str| said(0).is_some_and(|now| orders::at_least(now, o));
-            list.find(fits).map_or_else(|| order("relaxed"), |o| order(o))
-        };
         let load = vec![place.clone(), strongest(Kind::Load)];
         out.push(Expr::call("atomic_load_explicit", load));
         let store = vec![place.clone(), Expr::int(1), strongest(Kind::Store)];

@@ -130,8 +130,17 @@ fn uses_any(body: &[Stmt], name: &str) -> bool {
     uses(&f, name) > 0
 }
 
-/// Which values are stored says nothing of a core, but for 0.
+/// Which values are stored and expected says nothing of a core, but for 0.
 fn neutral_values(s: &mut Stmt) {
+    if let StmtKind::Decl(list) = &mut s.kind {
+        for Declarator { init, .. } in list {
+            if let Some(Expr { kind: ExprKind::Int(lit), .. }) = init
+                && lit.value > 1
+            {
+                *lit = IntLit::plain(1);
+            }
+        }
+    }
     fn expr(e: &mut Expr) {
         if let ExprKind::Call(name, args) = &mut e.kind
             && matches!(&**name, "atomic_store_explicit" | "atomic_exchange_explicit")

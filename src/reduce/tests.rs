@@ -330,6 +330,22 @@ fn what_is_only_read_is_its_number() {
     assert!(tries.iter().all(|t| litmus::write(t).contains(load)));
 }
 
+/// A compare-exchange that is there to write or to read is a store or a load, of the strongest order that it had.
+#[test]
+fn a_compare_exchange_becomes_what_it_is_there_for() {
+    let start = test(
+        "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int e = 0; atomic_compare_exchange_strong_explicit(x, &e, 1, \
+         memory_order_acq_rel, memory_order_acquire); atomic_store_explicit(y, 1, memory_order_release); }\n\
+         exists (x=1 /\\ y=1)\n",
+    );
+    let list: Vec<String> = smaller(&start).iter().map(litmus::write).collect();
+    for wanted in
+        ["load_explicit(x, memory_order_acquire)", "store_explicit(x, 1, memory_order_release)"]
+    {
+        assert!(list.iter().any(|t| t.contains(wanted)), "{wanted}: {list:?}");
+    }
+}
+
 /// A number in floating point is as good as any other where nothing needs that it is one.
 #[test]
 fn numbers_in_floating_point_become_whole_ones() {
