@@ -255,6 +255,14 @@ fn simpler(e: &Expr) -> Vec<Expr> {
             }
         }
         ExprKind::Cast(_, a) => out.push((**a).clone()),
+        // What is written to memory need not depend on what was there. Locals count the rounds of loops.
+        ExprKind::Assign(Some(_), to, value) if !is_local(to) => {
+            out.push(make(ExprKind::Assign(None, to.clone(), value.clone())));
+        }
+        ExprKind::Step { target, .. } if !is_local(target) => {
+            let one = Box::new(Expr::int(1));
+            out.push(make(ExprKind::Assign(None, target.clone(), one)));
+        }
         ExprKind::Call(name, args) => out.extend(simpler_call(name, args)),
         _ => {}
     }
@@ -264,6 +272,10 @@ fn simpler(e: &Expr) -> Vec<Expr> {
         }
     }
     out
+}
+
+fn is_local(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Name(_))
 }
 
 /// Simpler operations in the place of one, the largest step first. Every step goes one way alone, so

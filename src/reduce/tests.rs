@@ -346,6 +346,16 @@ fn a_compare_exchange_becomes_what_it_is_there_for() {
     }
 }
 
+/// What an assignment adds to something is as good as what it sets it to.
+#[test]
+fn assignments_that_add_become_plain_ones() {
+    let start = test("C t\n{}\nP0(int *x, int *y) { *x |= 3; (*y)++; }\nexists (x=1 /\\ y=1)\n");
+    let list: Vec<String> = smaller(&start).iter().map(litmus::write).collect();
+    for wanted in ["*x = 3;", "*y = 1;"] {
+        assert!(list.iter().any(|t| t.contains(wanted)), "{wanted}: {list:?}");
+    }
+}
+
 /// A number in floating point is as good as any other where nothing needs that it is one.
 #[test]
 fn numbers_in_floating_point_become_whole_ones() {
