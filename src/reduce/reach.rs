@@ -40,6 +40,7 @@ pub fn simpler(test: &Test) -> Vec<Test> {
         out.extend([inlined, observed]);
     }
     out.extend(at_the_end(test));
+    out.extend(found(test));
     let arrays = test.init.iter().filter_map(|i| match (&i.place, &i.ty) {
         (Place::Mem { name, index: None }, Some(Type::Array(..))) => Some(name.clone()),
         _ => None,
@@ -393,19 +394,68 @@ fn at_the_end(test: &Test) -> Vec<Test> {
     out
 }
 
-/// The local and the location of a statement that loads the one from the other.
-fn loaded(s: &Stmt) -> Option<(String, String)> {
-    let (local, value) = match &s.kind {
+/// Tests in which what a compare-exchange says is left out, and what it found is observed in its place.
+fn found(test: &Test) -> Vec<Test> {
+    let mut out = Vec::new();
+    for (thread, body) in test.threads.iter().enumerate() {
+        let Body::C(f) = body else { return Vec::new() };
+        for (at, s) in f.body.iter().enumerate() {
+            let Some((local, expected, call)) = told(s) else { continue };
+            let mut rest = f.clone();
+            rest.body[at] = Stmt::new(StmtKind::Expr(call), s.span);
+            if uses(&rest, &local) > 0 {
+                continue;
+            }
+            let own = Place::Reg { thread, name: local };
+            let found = Place::Reg { thread, name: expected };
+            let mut next = test.clone();
+            next.threads[thread] = Body::C(rest);
+            if test.shown().contains(&own) {
+                names::keep(&mut next, &|place| (*place != own).then(|| place.clone()));
+                names::observe(&mut next, found);
+            }
+            out.push(next);
+        }
+    }
+    out
+}
+
+/// Of a statement that keeps what a compare-exchange says: the local that it is kept in, the local with what was
+/// expected, and the call.
+fn told(s: &Stmt) -> Option<(String, String, Expr)> {
+    let (local, value) = set(s)?;
+    let call = match &value.kind {
+        ExprKind::Cond(call, ..) => call,
+        _ => value,
+    };
+    let ExprKind::Call(function, args) = &call.kind else { return None };
+    let ExprKind::Unary(UnaryOp::Addr, expected) = &args.get(1)?.kind else { return None };
+    match &expected.kind {
+        ExprKind::Name(expected) if function.starts_with("atomic_compare_exchange") => {
+            Some((local, expected.clone(), call.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The local that a statement sets, and to what.
+fn set(s: &Stmt) -> Option<(String, &Expr)> {
+    match &s.kind {
         StmtKind::Decl(list) => match &list[..] {
-            [d] => (d.name.clone(), d.init.as_ref()?),
-            _ => return None,
+            [d] => Some((d.name.clone(), d.init.as_ref()?)),
+            _ => None,
         },
         StmtKind::Expr(Expr { kind: ExprKind::Assign(None, to, value), .. }) => match &to.kind {
-            ExprKind::Name(n) => (n.clone(), &**value),
-            _ => return None,
+            ExprKind::Name(n) => Some((n.clone(), &**value)),
+            _ => None,
         },
-        _ => return None,
-    };
+        _ => None,
+    }
+}
+
+/// The local and the location of a statement that loads the one from the other.
+fn loaded(s: &Stmt) -> Option<(String, String)> {
+    let (local, value) = set(s)?;
     let from = match &value.kind {
         ExprKind::Unary(UnaryOp::Deref, from) => from,
         ExprKind::Call(name, args) if matches!(&**name, "atomic_load_explicit" | "atomic_load") => {

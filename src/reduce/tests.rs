@@ -356,6 +356,26 @@ fn assignments_that_add_become_plain_ones() {
     }
 }
 
+/// Whether a compare-exchange failed shows in what it found.
+#[test]
+fn what_a_compare_exchange_says_is_what_it_found() {
+    let start = |said: &str| {
+        test(&format!(
+            "C t\n{{}}\nP0(atomic_int *x) {{ int e = 1; int r = atomic_compare_exchange_strong_explicit(x, &e, 1, \
+             memory_order_acq_rel, memory_order_acquire){said} }}\nP1(atomic_int *x) {{ *x = 2; }}\n\
+             exists (0:r=1)\n"
+        ))
+    };
+    for said in [";", " ? 1 : 0;"] {
+        let list: Vec<String> = reach::simpler(&start(said)).iter().map(litmus::write).collect();
+        let is_it = |t: &String| !t.contains("int r") && t.contains("exists (0:e=1)");
+        assert!(list.iter().any(is_it), "{list:?}");
+    }
+    // Not where it is used.
+    let used = reach::simpler(&start("; if (r) *x = 3;"));
+    assert!(used.iter().all(|t| litmus::write(t).contains("int r = atomic")));
+}
+
 /// A number in floating point is as good as any other where nothing needs that it is one.
 #[test]
 fn numbers_in_floating_point_become_whole_ones() {
