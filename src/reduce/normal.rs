@@ -62,6 +62,21 @@ impl Names {
     }
 }
 
+/// The names in some statements, in the order in which they stand there.
+fn named(body: &[Stmt]) -> Vec<String> {
+    fn walk(e: &Expr, out: &mut Vec<String>) {
+        if let ExprKind::Name(name) = &e.kind {
+            out.push(name.clone());
+        }
+        e.children().into_iter().for_each(|c| walk(c, out));
+    }
+    let mut out = Vec::new();
+    for s in &mut body.to_vec() {
+        super::reach::each_expr(s, &mut |e| walk(e, &mut out));
+    }
+    out
+}
+
 /// The test with its threads in an order, the `i`th of the new ones where `order[i]` was.
 fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     let mut out = test.clone();
@@ -74,9 +89,17 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     for (t, body) in out.threads.iter_mut().enumerate() {
         let Body::C(f) = body else { return None };
         f.name = format!("P{t}");
-        // Where a constant is put into a local says nothing.
+        // Where a constant is put into a local says nothing, and neither does which is declared first.
         let (mut body, rest): (Vec<Stmt>, Vec<Stmt>) =
             std::mem::take(&mut f.body).into_iter().partition(is_constant);
+        let named = named(&rest);
+        body.sort_by_key(|s| match &s.kind {
+            StmtKind::Decl(list) => {
+                let first = |name: &str| named.iter().position(|n| n == name);
+                list.iter().map(|d| first(&d.name).unwrap_or(named.len())).min()
+            }
+            _ => None,
+        });
         body.extend(rest);
         f.body = body;
         let mut shadowed = false;

@@ -269,6 +269,13 @@ fn a_constant_has_one_place_in_the_normal_form() {
         litmus::write(&normal(&test(&text)))
     };
     assert_eq!(form("  int e = 5;\n", ""), form("", "  int e = 5;\n"));
+    let order = |first: &str, second: &str| {
+        form(
+            &format!("  int {first};\n  int {second};\n"),
+            "  atomic_store_explicit(x, f, memory_order_relaxed);\n",
+        )
+    };
+    assert_eq!(order("e = 5", "f = 2"), order("f = 2", "e = 5"));
     assert_ne!(form("  int e = 5;\n", ""), form("  int e = 6;\n", ""));
 }
 
