@@ -99,11 +99,15 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
         _ => false,
     };
     let mut next = test.clone();
-    let mut loads = 0;
+    let (mut loads, mut written) = (0, false);
     for body in &mut next.threads {
         let Body::C(f) = body else { return None };
         for s in &mut f.body {
             each_expr(s, &mut |e| {
+                written |= e.any(&mut |e| match &e.kind {
+                    ExprKind::Assign(_, to, _) | ExprKind::Step { target: to, .. } => is_load(to),
+                    _ => false,
+                });
                 bottom_up(e, &mut |e| {
                     if is_load(e) {
                         *e = Expr::new(ExprKind::Int(IntLit::plain(value)), e.span);
@@ -113,9 +117,9 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
             });
         }
     }
-    // What is left would be a write, or an address that goes somewhere.
+    // What is left is an atomic write, or an address that goes somewhere.
     let is_left = |body: &Body| matches!(body, Body::C(f) if uses(f, name) > 0);
-    (loads > 0 && !next.threads.iter().any(is_left)).then_some(next)
+    (loads > 0 && !written && !next.threads.iter().any(is_left)).then_some(next)
 }
 
 fn is_name(e: &Expr, name: &str) -> bool {

@@ -332,9 +332,12 @@ fn what_is_only_read_is_its_number() {
     };
     assert!(all(&text("int x[4]; atomic_int k = 1;", load, "")));
     // Not what a thread writes.
-    let written = "atomic_store_explicit(k, 2, memory_order_relaxed);\n";
-    let tries = reach::simpler(&test(&text("int x[4]; atomic_int k = 1;", load, written)));
-    assert!(tries.iter().all(|t| litmus::write(t).contains(load)));
+    for written in
+        ["atomic_store_explicit(k, 2, memory_order_relaxed);\n", "*k = 2;\n", "(*k)++;\n"]
+    {
+        let tries = reach::simpler(&test(&text("int x[4]; atomic_int k = 1;", load, written)));
+        assert!(tries.iter().all(|t| litmus::write(t).contains(load)), "{written}");
+    }
 }
 
 /// A compare-exchange that is there to write or to read is a store or a load, of the strongest order that it had.
