@@ -17,8 +17,7 @@ use litmake_litmus::{
 use super::code::order;
 use super::copies::rewrite;
 use super::normal::{is_constant, normal, uses};
-use super::reach::calls;
-use super::{code, descend, fewer_observed, finish, with_body};
+use super::{code, descend, fewer_observed, finish, names, with_body};
 
 /// The threads to blame for what shows in a test.
 #[derive(Clone, Debug)]
@@ -84,10 +83,7 @@ fn key(test: &Test, thread: Option<usize>) -> String {
             f.body.iter_mut().for_each(neutral_values);
         }
     }
-    own.helpers.retain({
-        let called = called(&own);
-        move |h| called.contains(&h.name)
-    });
+    names::only_called(&mut own);
     let own = normal(&own);
     let mut out: Vec<String> = own.helpers.iter().map(print_function).collect();
     out.extend(own.threads.iter().map(|body| match body {
@@ -97,25 +93,6 @@ fn key(test: &Test, thread: Option<usize>) -> String {
     // What locations hold at first matters where it is no number that any test could have.
     out.extend(own.init.iter().map(litmus::init_text));
     out.concat()
-}
-
-/// The names of the functions that the threads of a test call, and of those that these call.
-fn called(test: &Test) -> Vec<String> {
-    let threads = test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    let mut open: Vec<&Function> = threads.collect();
-    let mut out: Vec<String> = Vec::new();
-    while let Some(f) = open.pop() {
-        for helper in test.helpers.iter().filter(|h| calls(f, &h.name)) {
-            if !out.contains(&helper.name) {
-                out.push(helper.name.clone());
-                open.push(helper);
-            }
-        }
-    }
-    out
 }
 
 fn uses_any(body: &[Stmt], name: &str) -> bool {

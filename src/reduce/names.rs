@@ -67,6 +67,33 @@ fn used(f: &Function, out: &mut HashSet<String>) {
     f.each_expr(&mut |e| walk(e, out));
 }
 
+/// Adds the names that helpers use which are named; helpers may call helpers.
+fn with_helpers(test: &Test, names: &mut HashSet<String>) {
+    loop {
+        let before = names.len();
+        for helper in &test.helpers {
+            if names.contains(&helper.name) {
+                used(helper, names);
+            }
+        }
+        if names.len() == before {
+            break;
+        }
+    }
+}
+
+/// Leaves out the helpers that no thread calls, nor a helper that one calls.
+pub fn only_called(test: &mut Test) {
+    let mut names = HashSet::new();
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            used(f, &mut names);
+        }
+    }
+    with_helpers(test, &mut names);
+    test.helpers.retain(|h| names.contains(&h.name));
+}
+
 /// The test without parameters, helpers and locations that nothing uses, and without what is
 /// said for people about another test.
 pub fn tidy(test: &Test) -> Test {
@@ -88,18 +115,7 @@ pub fn tidy(test: &Test) -> Test {
         places.extend(f.params.iter().map(|p| p.name.clone()));
         called.extend(names);
     }
-    // Helpers may call helpers.
-    loop {
-        let before = called.len();
-        for helper in &out.helpers {
-            if called.contains(&helper.name) {
-                used(helper, &mut called);
-            }
-        }
-        if called.len() == before {
-            break;
-        }
-    }
+    with_helpers(&out, &mut called);
     out.helpers.retain(|h| called.contains(&h.name));
     for item in &test.init {
         // A location whose address is stored somewhere is used where that is read.

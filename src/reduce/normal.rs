@@ -62,8 +62,8 @@ impl Names {
     }
 }
 
-/// The names in some statements, in the order in which they stand there.
-fn named(body: &[Stmt]) -> Vec<String> {
+/// The names in a function, in the order in which they stand there.
+fn named(f: &Function) -> Vec<String> {
     fn walk(e: &Expr, out: &mut Vec<String>) {
         if let ExprKind::Name(name) = &e.kind {
             out.push(name.clone());
@@ -71,9 +71,7 @@ fn named(body: &[Stmt]) -> Vec<String> {
         e.children().into_iter().for_each(|c| walk(c, out));
     }
     let mut out = Vec::new();
-    for s in &mut body.to_vec() {
-        super::reach::each_expr(s, &mut |e| walk(e, &mut out));
-    }
+    f.each_expr(&mut |e| walk(e, &mut out));
     out
 }
 
@@ -90,18 +88,18 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
         let Body::C(f) = body else { return None };
         f.name = format!("P{t}");
         // Where a constant is put into a local says nothing, and neither does which is declared first.
-        let (mut body, rest): (Vec<Stmt>, Vec<Stmt>) =
+        let (mut constants, rest): (Vec<Stmt>, Vec<Stmt>) =
             std::mem::take(&mut f.body).into_iter().partition(is_constant);
-        let named = named(&rest);
-        body.sort_by_key(|s| match &s.kind {
+        f.body = rest;
+        let named = named(f);
+        constants.sort_by_key(|s| match &s.kind {
             StmtKind::Decl(list) => {
                 let first = |name: &str| named.iter().position(|n| n == name);
                 list.iter().map(|d| first(&d.name).unwrap_or(named.len())).min()
             }
             _ => None,
         });
-        body.extend(rest);
-        f.body = body;
+        f.body.splice(0..0, constants);
         let mut shadowed = false;
         let mut declared: HashSet<String> = HashSet::new();
         f.each_declarator(&mut |d, _| {

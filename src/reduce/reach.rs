@@ -91,13 +91,7 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
         Some(InitValue::One(Value::Int(n))) => u128::try_from(*n).ok()?,
         Some(_) => return None,
     };
-    let is_load = |e: &Expr| match &e.kind {
-        ExprKind::Unary(UnaryOp::Deref, from) => is_name(from, name),
-        ExprKind::Call(f, args) if matches!(&**f, "atomic_load_explicit" | "atomic_load") => {
-            args.first().is_some_and(|from| is_name(from, name))
-        }
-        _ => false,
-    };
+    let is_load = |e: &Expr| read_from(e).is_some_and(|from| is_name(from, name));
     let mut next = test.clone();
     let (mut loads, mut written) = (0, false);
     for body in &mut next.threads {
@@ -120,6 +114,17 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
     // What is left is an atomic write, or an address that goes somewhere.
     let is_left = |body: &Body| matches!(body, Body::C(f) if uses(f, name) > 0);
     (loads > 0 && !written && !next.threads.iter().any(is_left)).then_some(next)
+}
+
+/// Where an expression reads, if it is nothing but a read.
+fn read_from(e: &Expr) -> Option<&Expr> {
+    match &e.kind {
+        ExprKind::Unary(UnaryOp::Deref, from) => Some(from),
+        ExprKind::Call(name, args) if matches!(&**name, "atomic_load_explicit" | "atomic_load") => {
+            args.first()
+        }
+        _ => None,
+    }
 }
 
 fn is_name(e: &Expr, name: &str) -> bool {
@@ -297,7 +302,7 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
     Some(next)
 }
 
-pub(super) fn calls(f: &Function, name: &str) -> bool {
+fn calls(f: &Function, name: &str) -> bool {
     let mut found = false;
     f.each_expr(&mut |e| {
         found |= e.any(&mut |e| matches!(&e.kind, ExprKind::Call(n, _) if n == name));
@@ -460,13 +465,7 @@ fn set(s: &Stmt) -> Option<(String, &Expr)> {
 /// The local and the location of a statement that loads the one from the other.
 fn loaded(s: &Stmt) -> Option<(String, String)> {
     let (local, value) = set(s)?;
-    let from = match &value.kind {
-        ExprKind::Unary(UnaryOp::Deref, from) => from,
-        ExprKind::Call(name, args) if matches!(&**name, "atomic_load_explicit" | "atomic_load") => {
-            args.first()?
-        }
-        _ => return None,
-    };
+    let from = read_from(value)?;
     match &from.kind {
         ExprKind::Name(n) => Some((local, n.clone())),
         _ => None,
