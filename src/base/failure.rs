@@ -19,6 +19,8 @@ pub enum FailureKind {
     Unreadable,
     /// The item needs something that is not done here.
     Unsupported,
+    /// The language in which the item would have to be written has nothing that says it.
+    Inexpressible,
     /// Any other reason that lies in the item.
     #[default]
     Item,
@@ -78,6 +80,7 @@ impl FailureKind {
         match self {
             FailureKind::Unreadable
             | FailureKind::Unsupported
+            | FailureKind::Inexpressible
             | FailureKind::Item
             | FailureKind::LeftOut => Lasting::ForGood,
             FailureKind::Refused => Lasting::ForNow,
@@ -140,6 +143,11 @@ impl Failure {
     /// What is not done here, by its name.
     pub fn unsupported(what: impl Display) -> Failure {
         Failure::new(FailureKind::Unsupported, format!("unsupported: {what}"))
+    }
+
+    /// What a language does not have.
+    pub fn inexpressible(language: &str, what: impl Display) -> Failure {
+        Failure::new(FailureKind::Inexpressible, format!("{language} has no {what}"))
     }
 
     /// An item that is left out on purpose.

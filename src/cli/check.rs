@@ -396,7 +396,9 @@ fn forgive(args: &Args, report: &mut Report) {
     let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();
     report.errors.retain(|e| {
         let compiled = e.stage == "compiled" || e.stage.starts_with("compiled-");
-        !compiled || asked.contains(&e.stage) || e.kind != FailureKind::Unsupported
+        let possible =
+            !matches!(e.kind, FailureKind::Unsupported | FailureKind::Inexpressible);
+        !compiled || asked.contains(&e.stage) || possible
     });
 }
 

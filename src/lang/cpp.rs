@@ -90,7 +90,7 @@ using namespace std;
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
     if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
-        return Err(Failure::unsupported("C++ has no jumps past declarations"));
+        return Err(Failure::inexpressible("C++", "jumps past declarations"));
     }
     let options = EmitOptions { spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);

@@ -21,13 +21,19 @@ use litmake_litmus::{Body, Test, Type};
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\
                           use core::sync::atomic::Ordering::*;\n\n";
 
+/// What Rust does not have.
+fn lacks<T>(what: &str) -> Result<T, Failure> {
+    Err(Failure::inexpressible("Rust", what))
+}
+
+/// What Rust may have, and is not translated.
 fn refuse<T>(what: &str) -> Result<T, Failure> {
-    Err(Failure::unsupported(format!("Rust has no {what}")))
+    Err(Failure::unsupported(format!("{what} in Rust")))
 }
 
 /// Rust has no atomic objects of these types.
 fn floats<T>() -> Result<T, Failure> {
-    Err(Failure::unsupported("numbers in floating point are not translated to Rust"))
+    refuse("numbers in floating point")
 }
 
 /// A test without the header.
@@ -36,7 +42,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let shared = match options.storage {
         Storage::Params => Vec::new(),
         Storage::Globals => shared_locations(test),
-        Storage::Statics => return refuse("names for static variables in object files"),
+        Storage::Statics => return lacks("names for static variables in object files"),
     };
     for (name, ty) in &shared {
         let value = initial_value(test, name).unwrap_or(0);
@@ -45,7 +51,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         let (mutable, value) = match (ty.is_atomic(), ty.bare()) {
             (true, Type::Int { .. }) => ("", format!("{object}::new({value})")),
             (false, Type::Int { .. }) => ("mut ", value.to_string()),
-            _ => return refuse("constants of this type of variable"),
+            _ => return refuse("variables of this type with a value"),
         };
         let _ = writeln!(out, "#[no_mangle]\npub static {mutable}{global}: {object} = {value};");
     }
@@ -60,10 +66,10 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         // Rust has no way to promise what these promise.
         let no_words = ["pure", "const", "leaf", "flatten", "hot", "noclone"];
         if let Some(word) = f.told.attributes.iter().find(|a| no_words.contains(&a.as_str())) {
-            return refuse(&format!("functions with the attribute `{word}`"));
+            return lacks(&format!("functions with the attribute `{word}`"));
         }
         if f.params.iter().any(|p| p.ty.is_restrict()) {
-            return refuse("pointers with `restrict`");
+            return lacks("pointers with `restrict`");
         }
         let writer = Writer {
             options,
@@ -86,10 +92,10 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
 /// An object in memory, as Rust types it.
 fn object(ty: &Type) -> Result<String, Failure> {
     if ty.is_atomic() && ty.is_volatile() {
-        return refuse("volatile atomic objects");
+        return lacks("volatile atomic objects");
     }
     Ok(match (ty.bare(), ty.is_atomic()) {
-        (Type::Int { bytes: 16, .. }, true) => return refuse("atomic integers of 128 bits"),
+        (Type::Int { bytes: 16, .. }, true) => return lacks("atomic integers of 128 bits"),
         (Type::Int { bytes, signed }, true) => {
             format!("Atomic{}{}", if *signed { "I" } else { "U" }, u32::from(*bytes) * 8)
         }
@@ -100,9 +106,9 @@ fn object(ty: &Type) -> Result<String, Failure> {
         (Type::Float { .. }, _) => return floats(),
         (Type::Void, _) => "u8".to_string(),
         (Type::Struct(_), _) => return refuse("structures"),
-        (Type::Named(_), _) => return refuse("such type"),
+        (Type::Named(_), _) => return refuse("this type"),
         (Type::Atomic(_) | Type::Const(_) | Type::Volatile(_) | Type::Restrict(_), _) => {
-            return refuse("such type");
+            return refuse("this type");
         }
     })
 }
@@ -384,7 +390,7 @@ impl Writer<'_> {
                 };
                 self.line(&text);
             }
-            StmtKind::Goto(_) | StmtKind::Label(..) => return refuse("`goto`"),
+            StmtKind::Goto(_) | StmtKind::Label(..) => return lacks("`goto`"),
             StmtKind::Empty => {}
         }
         Ok(())
@@ -536,7 +542,7 @@ impl Writer<'_> {
                 let (text, ty) = self.assign(*op, target, v)?;
                 let place = self.place(target)?;
                 let Place::Local(name, _) = place else {
-                    return refuse("value of a store");
+                    return lacks("value of a store");
                 };
                 Ok(value(format!("{{ {text}; {name} }}"), ty))
             }
@@ -547,7 +553,7 @@ impl Writer<'_> {
                 let (a, b) = (self.convert(a, &ty)?.text, self.convert(b, &ty)?.text);
                 Ok(value(format!("(if {c} {{ {a} }} else {{ {b} }})"), ty))
             }
-            ExprKind::Comma(..) => refuse("comma inside expressions"),
+            ExprKind::Comma(..) => lacks("comma inside expressions"),
             ExprKind::Cast(ty, a) => {
                 let a = self.expr(a)?;
                 let ty =
@@ -556,15 +562,15 @@ impl Writer<'_> {
             }
             ExprKind::SizeofType(ty) => match size_of(ty) {
                 Some(n) => Ok(value(format!("{n}u64"), ValueType::SIZE)),
-                None => refuse("size of this type"),
+                None => refuse("the size of this type"),
             },
-            ExprKind::SizeofExpr(_) => refuse("size of an expression"),
+            ExprKind::SizeofExpr(_) => refuse("the size of an expression"),
             ExprKind::Call(name, args) => match self.helpers.get(name.as_str()).copied() {
                 Some(f) => self.helper(f, args),
                 None => self.builtin(name, args),
             },
-            ExprKind::Member { .. } => refuse("such member"),
-            ExprKind::Annotated(_) => refuse("primitive of the Linux kernel"),
+            ExprKind::Member { .. } => refuse("members"),
+            ExprKind::Annotated(_) => refuse("primitives of the Linux kernel"),
         }
     }
 
@@ -599,7 +605,7 @@ impl Writer<'_> {
                 return Ok(truth(format!("({} {} {})", a.text, op.text(), b.text)));
             }
             if !matches!(op, BinaryOp::Add | BinaryOp::Sub) || !b.ty.is_arithmetic() {
-                return refuse("such arithmetic of pointers");
+                return refuse("this arithmetic of pointers");
             }
             let _ = object;
             let n = format!("({} as isize)", b.text);
@@ -623,7 +629,7 @@ impl Writer<'_> {
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 value(format!("({a} {} {b})", op.text()), ty)
             }
-            _ => return refuse("division that means what C's does"),
+            _ => return refuse("division"),
         })
     }
 
@@ -657,7 +663,7 @@ impl Writer<'_> {
                 let p = self.binary(BinaryOp::Add, a, i)?;
                 pointed(p)
             }
-            _ => refuse("such place in memory"),
+            _ => refuse("this place in memory"),
         }
     }
 
@@ -712,7 +718,7 @@ impl Writer<'_> {
                         BinaryOp::And => "fetch_and",
                         BinaryOp::Or => "fetch_or",
                         BinaryOp::Xor => "fetch_xor",
-                        _ => return refuse("such read-modify-write"),
+                        _ => return refuse("this read-modify-write"),
                     };
                     let v = self.convert(v, &of)?.text;
                     return Ok((format!("(*{p}).{name}({v}, SeqCst)"), of));
@@ -756,10 +762,10 @@ impl Writer<'_> {
     fn atomic(&mut self, e: &Expr) -> Result<(String, ValueType), Failure> {
         let p = self.expr(e)?;
         let ValueType::Pointer(t) = &p.ty else {
-            return refuse("atomic operation on what is no pointer");
+            return refuse("atomic operations on what is no pointer");
         };
         if t.is_volatile() {
-            return refuse("volatile atomic objects");
+            return lacks("volatile atomic objects");
         }
         let of = ValueType::of(t)
             .ok_or_else(|| Failure::unsupported("an atomic operation on this type"))?;
@@ -813,7 +819,7 @@ impl Writer<'_> {
                 let (p, ty) = self.atomic(arg(0)?)?;
                 let expected = self.expr(arg(1)?)?;
                 let Place::Memory(e, object) = pointed(expected)? else {
-                    return refuse("such expected value");
+                    return refuse("this expected value");
                 };
                 let e = plain(&e, &object, &ty)?;
                 let v = self.expr(arg(2)?)?;
@@ -854,7 +860,7 @@ enum Use {
 
 fn ordering(e: &Expr, what: Use) -> Result<&'static str, Failure> {
     let ExprKind::Name(name) = &e.kind else {
-        return refuse("order that is computed");
+        return refuse("an order that is computed");
     };
     let order = match name.as_str() {
         "memory_order_relaxed" => "Relaxed",
@@ -908,14 +914,14 @@ fn as_type(ty: &ValueType) -> Result<Type, Failure> {
         ValueType::Bool => Type::Int { bytes: 1, signed: false },
         ValueType::Float { bytes } => Type::Float { bytes: *bytes },
         ValueType::Pointer(t) => Type::Pointer(t.clone()),
-        ValueType::Void => return refuse("such local"),
+        ValueType::Void => return refuse("a local of this type"),
     })
 }
 
 fn pointed(p: Value) -> Result<Place, Failure> {
     match p.ty {
         ValueType::Pointer(t) => Ok(Place::Memory(p.text, Type::clone(&t))),
-        _ => refuse("access through what is no pointer"),
+        _ => refuse("accesses through what is no pointer"),
     }
 }
 

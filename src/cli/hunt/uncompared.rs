@@ -39,8 +39,10 @@ pub fn word(error: &Error) -> &'static str {
     let compiles = is_of(&["code", "parts", "link", "mixes"]);
     match error.kind {
         // A compiler that says no to a test, such as to 128 bits where it has none, is not broken, and
-        // nothing of ours refused the test.
-        FailureKind::Refused | FailureKind::Broken(Fault::Open) => "not for the compiler",
+        // nothing of ours refused the test; nor did it where the compiler's language has no such thing.
+        FailureKind::Refused | FailureKind::Inexpressible | FailureKind::Broken(Fault::Open) => {
+            "not for the compiler"
+        }
         FailureKind::Broken(Fault::OutOfTime) if simulates => "given up",
         FailureKind::Broken(_) => "failed",
         _ if compiles || error.kind == FailureKind::Unreadable => "refused",

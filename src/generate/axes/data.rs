@@ -18,7 +18,7 @@ const fn float(name: &'static str, bits: u32, other: &'static str) -> Type {
     Type { name, bits, unsigned: false, other, float: true }
 }
 
-pub const TYPES: [Type; 10] = [
+pub const TYPES: [Type; 12] = [
     int("int", 32, false, "uint32_t"),
     int("int64_t", 64, false, "uint64_t"),
     int("uint8_t", 8, true, "int8_t"),
@@ -29,6 +29,8 @@ pub const TYPES: [Type; 10] = [
     int("uint16_t", 16, true, "int16_t"),
     float("float", 32, "int"),
     float("double", 64, "int64_t"),
+    int("__int128", 128, false, "unsigned __int128"),
+    int("unsigned __int128", 128, true, "__int128"),
 ];
 
 /// Types of flags.
@@ -144,7 +146,7 @@ pub const USES: [&str; 9] = [
 ];
 
 /// Functions that compilers summarise, around the accesses of the data.
-pub const CALLS: [&str; 11] = [
+pub const CALLS: [&str; 12] = [
     "none",
     "noinline",
     "inline",
@@ -156,6 +158,7 @@ pub const CALLS: [&str; 11] = [
     "cold",
     "returns-flag",
     "scratch-call",
+    "recursive",
 ];
 
 /// Plain accesses to memory of the thread alone, or atomic loads of an object that nobody writes,
@@ -232,7 +235,7 @@ pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
     match choice {
         "float" => format!("({t})((float)*k + {}.0f)", n - 1),
         "double" => format!("({t})((double)(*k + {}) * 0.5)", 2 * n - 1),
-        "float-bits" if ty.bits == 64 => format!("({t})bits64((double)(*k + {}))", n - 1),
+        "float-bits" if ty.bits >= 64 => format!("({t})bits64((double)(*k + {}))", n - 1),
         "float-bits" => format!("({t})(bits32((float)(*k + {})) >> {})", n - 1, 32 - ty.bits),
         "loaded" => format!("({t})(*k + {})", n - 1),
         "packed" if ty.bits == 8 => format!("({t})((*k & 7) << 4 | {n})"),
@@ -296,7 +299,7 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         // Halves of what an integer can be are in its range.
         "as-float" => vec![format!("(float){of} * 0.5f")],
         "float-compared" => vec![format!("(float){of} > 1.5f")],
-        "from-bits" if ty.bits == 64 => vec![format!("float64((uint64_t){of}) < 1.0")],
+        "from-bits" if ty.bits >= 64 => vec![format!("float64((uint64_t){of}) < 1.0")],
         "from-bits" => vec![format!("float32((uint32_t){of}) < 1.0f")],
         "low-byte" => vec![format!("(uint8_t){of}")],
         "high-half" => vec![format!("(uint8_t)({of} >> {half})")],
@@ -309,8 +312,9 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         "widened" => vec![format!("(int64_t){of}")],
         "two-parts" => vec![format!("(uint8_t){of}"), format!("(uint8_t)({of} >> {half})")],
         "reassembled" => {
+            let whole = if ty.bits > 64 { "unsigned __int128" } else { "uint64_t" };
             vec![format!(
-                "({0})((uint64_t)({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
+                "({0})(({whole})({0})(({whole}){of} >> {half}) << {half} | (uint8_t){of})",
                 ty.name
             )]
         }

@@ -29,7 +29,7 @@ pub fn has_float(point: &Point) -> bool {
     Axis::ALL.into_iter().any(of_floats)
 }
 
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 10] = [
     Family {
         name: "c11-sync",
         about: "every way to release and every way to acquire, around plain and atomic data",
@@ -87,6 +87,13 @@ pub const FAMILIES: [Family; 9] = [
                 const, in structures that are copied, in one structure with the flag, in a union",
         axes: &[Axis::Member, Axis::Write, Axis::Use, Axis::Type],
         has: has_member,
+    },
+    Family {
+        name: "c11-answers",
+        about: "updates that decide by a bit of what they found, by a comparison of what they left, or by \
+                whether they did",
+        axes: &[Axis::Answer, Axis::Acquire, Axis::Flag, Axis::Sync],
+        has: |point| point.get(Axis::Answer) > 0,
     },
 ];
 

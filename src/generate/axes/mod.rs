@@ -39,9 +39,10 @@ pub enum Axis {
     Early,
     Loop,
     Member,
+    Answer,
 }
 
-pub const AXES: usize = 17;
+pub const AXES: usize = 18;
 
 impl Axis {
     pub const ALL: [Axis; AXES] = [
@@ -62,6 +63,7 @@ impl Axis {
         Axis::Early,
         Axis::Loop,
         Axis::Member,
+        Axis::Answer,
     ];
 
     pub fn name(self) -> &'static str {
@@ -83,6 +85,7 @@ impl Axis {
             Axis::Early => "early",
             Axis::Loop => "loop",
             Axis::Member => "member",
+            Axis::Answer => "answer",
         }
     }
 
@@ -106,6 +109,7 @@ impl Axis {
             Axis::Early => data::EARLIES.len(),
             Axis::Loop => data::LOOPS.len(),
             Axis::Member => data::MEMBERS.len(),
+            Axis::Answer => sync::ANSWERS.len(),
         }
     }
 
@@ -129,6 +133,7 @@ impl Axis {
             Axis::Early => data::EARLIES.get(at),
             Axis::Loop => data::LOOPS.get(at),
             Axis::Member => data::MEMBERS.get(at),
+            Axis::Answer => sync::ANSWERS.get(at),
         };
         name.copied().unwrap_or("")
     }

@@ -129,6 +129,13 @@ impl<'p> Program<'p> {
         let atomic = self.kind == "atomic";
         // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
         let narrow = matches!(self.flag, "int8_t" | "int16_t");
+        // Only where nobody asks for the flag again may the answer change it.
+        let answer = self.choice(Axis::Answer);
+        let answers = self.acquire().answer(answer, "y", self.flag, "r").is_some();
+        let asked_once = matches!(self.shape, "MP" | "S" | "hand" | "pair" | "ISA2" | "MP-open");
+        if answer != "whole" && !(answers && asked_once && !self.float_flag()) {
+            return false;
+        }
         // C fetches and changes integers alone.
         let fetches = |way: &Way| matches!(way.operation, sync::Operation::Fetch(_));
         if self.float_flag() && (fetches(self.release()) || fetches(self.acquire())) {
@@ -262,7 +269,11 @@ impl<'p> Program<'p> {
     /// A type that holds whatever is kept of the data.
     fn wide(&self) -> &'static str {
         // A number that is kept whole is seen by its bits.
-        if self.ty.float && matches!(self.choice(Axis::Read), "whole" | "twice") {
+        let kept = matches!(self.choice(Axis::Read), "whole" | "twice");
+        let is_large = self.ty.bits > 64;
+        if self.ty.float && kept
+            || is_large && (kept || matches!(self.choice(Axis::Read), "scaled" | "reassembled"))
+        {
             return self.ty.name;
         }
         match self.ty.bits == 64
@@ -428,7 +439,7 @@ impl<'p> Program<'p> {
     /// A type that holds the data whole.
     fn wide_of_data(&self) -> &'static str {
         match (self.ty.float, self.ty.bits) {
-            (true, _) => self.ty.name,
+            (true, _) | (_, 128) => self.ty.name,
             (_, 64) => "int64_t",
             _ if self.ty.name == "uint32_t" => "int64_t",
             _ => "int",
@@ -504,6 +515,14 @@ impl<'p> Program<'p> {
                 let text = format!("{head} {ty} get({parameter}) {{\nreturn {plain};\n}}\n");
                 let get = self.helper("get", text);
                 (before, format!("{get}({at})"))
+            }
+            "recursive" => {
+                let text = format!(
+                    "static inline {ty} get({parameter}, int n) {{\n\
+                     if (n > 0) {{\nreturn get(p, n - 1);\n}}\nreturn {plain};\n}}\n"
+                );
+                let get = self.helper("get", text);
+                (before, format!("{get}({at}, *k)"))
             }
             "pure" | "pure-unused" => {
                 let text = format!(
@@ -582,6 +601,15 @@ impl<'p> Program<'p> {
                 let text = format!("{head} void put({parameter}, {ty} w) {{\n{plain};\n}}\n");
                 let put = self.helper("put", text);
                 let _ = writeln!(out, "{put}({at}, {value});");
+                return out;
+            }
+            "recursive" => {
+                let text = format!(
+                    "static inline void put({parameter}, {ty} w, int n) {{\n\
+                     if (n > 0) {{\nput(p, w, n - 1);\nreturn;\n}}\n{plain};\n}}\n"
+                );
+                let put = self.helper("put", text);
+                let _ = writeln!(out, "{put}({at}, {value}, *k);");
                 return out;
             }
             "two-levels" => {
@@ -860,32 +888,60 @@ impl<'p> Program<'p> {
             }
             "loop" => format!("for (int i = 0; i < *k; i++) {}", Self::braced(&code)),
             "expected" => format!("if (__builtin_expect(*k == 1, 1)) {}", Self::braced(&code)),
-            "noinline" | "inline" => {
+            "noinline" | "inline" | "recursive" => {
                 let head = match wrap {
                     "inline" => "static inline __attribute__((always_inline))",
+                    "recursive" => "static inline",
                     _ => "static __attribute__((noinline))",
                 };
                 let ty = self.flag;
+                // What the operation needs beside the flag, and what a function that calls itself is given.
+                let needs_k = code.contains("*k");
+                self.need(&code);
+                let mut given = if needs_k { ", k" } else { "" }.to_string();
+                let mut params = if needs_k { ", int *k" } else { "" }.to_string();
+                if wrap == "recursive" {
+                    params.push_str(", int n");
+                }
                 // In the function the flag is `f` and the result `r`.
                 let inner = rename(&code, flag, "f");
-                let text = match kept {
+                let text = |own: &str| match kept {
                     Some(kept) => {
                         let inner = rename(&rename(&inner, kept, "r"), &format!("{kept}e"), "re");
+                        let first = match wrap {
+                            "recursive" => {
+                                format!("if (n > 0) {{\nreturn {own}(f{given}, n - 1);\n}}\n")
+                            }
+                            _ => String::new(),
+                        };
                         format!(
-                            "{head} {ty} {name}(_Atomic {ty} *f) {{\n{ty} r = 0;\n{inner}return r;\n}}\n"
+                            "{head} {ty} {own}(_Atomic {ty} *f{params}) {{\n{first}{ty} r = 0;\n{inner}\
+                             return r;\n}}\n"
                         )
                     }
-                    None => format!("{head} void {name}(_Atomic {ty} *f) {{\n{inner}}}\n"),
+                    None => {
+                        let first = match wrap {
+                            "recursive" => {
+                                format!("if (n > 0) {{\n{own}(f{given}, n - 1);\nreturn;\n}}\n")
+                            }
+                            _ => String::new(),
+                        };
+                        format!("{head} void {own}(_Atomic {ty} *f{params}) {{\n{first}{inner}}}\n")
+                    }
                 };
                 // Two operations that differ are two functions.
                 let mut own = name.to_string();
-                while self.helpers.get(&own).is_some_and(|t| *t != text.replacen(name, &own, 1)) {
+                while self.helpers.get(&own).is_some_and(|t| *t != text(&own)) {
                     own.push('x');
                 }
-                let call = self.helper(&own, text.replacen(name, &own, 1));
+                let text = text(&own);
+                let call = self.helper(&own, text);
+                if wrap == "recursive" {
+                    given.push_str(", *k");
+                }
                 match kept {
-                    Some(kept) => format!("{kept} = {call}({flag});\n"),
-                    None => format!("{call}({flag});\n"),
+                    Some(kept) => format!("{kept} = {call}({flag}{given});\n"),
+                    None => format!("{call}({flag}{given});\n"),
                 }
             }
             _ => code,
@@ -909,7 +965,11 @@ impl<'p> Program<'p> {
     fn take(&mut self, flag: &str, set: u32) -> (String, String) {
         self.flag_parameter(flag);
         let into = self.observed(self.flag);
-        let code = self.acquire().acquire(flag, self.flag, set, &into);
+        let way = self.acquire();
+        let code = match way.answer(self.choice(Axis::Answer), flag, self.flag, &into) {
+            Some(code) => code,
+            None => way.acquire(flag, self.flag, set, &into),
+        };
         let code = self.wrapped(code, flag, Some(&into), "take");
         (self.around(code), into)
     }

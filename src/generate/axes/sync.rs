@@ -31,8 +31,12 @@ pub struct Way {
 }
 
 /// Where the operation on the flag stands.
-pub const WRAPS: [&str; 7] =
-    ["straight", "diamond", "loop", "noinline", "inline", "expected", "with-data"];
+pub const WRAPS: [&str; 8] =
+    ["straight", "diamond", "loop", "noinline", "inline", "expected", "with-data", "recursive"];
+
+/// What decides whether the flag was set: the value that an update found, a bit of it, or a comparison of
+/// what the update left there. Machines have instructions that answer this without giving the value.
+pub const ANSWERS: [&str; 6] = ["whole", "bit", "any-bit", "zero", "sign", "truth"];
 
 static RELEASES: LazyLock<Vec<Way>> = LazyLock::new(make_releases);
 static ACQUIRES: LazyLock<Vec<Way>> = LazyLock::new(make_acquires);
@@ -222,6 +226,48 @@ impl Way {
         };
         out.push_str(&self.fence.map(fence).unwrap_or_default());
         out
+    }
+
+    /// Statements after which `into` says whether `flag`, which is 0 or 1, was 1. They may change the flag.
+    /// None where the operation cannot answer so.
+    pub fn answer(&self, choice: &str, flag: &str, ty: &str, into: &str) -> Option<String> {
+        let order = self.order;
+        let fetch = |op: &str, operand: &str| {
+            format!("atomic_fetch_{op}_explicit({flag}, {operand}, memory_order_{order})")
+        };
+        let mut start = String::new();
+        let answer = match (choice, self.operation) {
+            // The same bit is changed and asked for.
+            ("bit", Operation::Fetch(op @ ("or" | "xor"))) => format!("({} & 1) != 0", fetch(op, "1")),
+            ("bit", Operation::Fetch("and")) => format!("({} & 1) != 0", fetch("and", "~1")),
+            ("any-bit", Operation::Fetch(op @ ("or" | "xor"))) => {
+                format!("({} & 1 << (*k - 1)) != 0", fetch(op, "1 << (*k - 1)"))
+            }
+            ("any-bit", Operation::Fetch("and")) => {
+                format!("({} & 1 << (*k - 1)) != 0", fetch("and", "~(1 << (*k - 1))"))
+            }
+            ("zero", Operation::Fetch("add")) => format!("{} - 1 == 0", fetch("add", "-1")),
+            ("zero", Operation::Fetch("sub")) => format!("{} - 1 == 0", fetch("sub", "1")),
+            ("zero", Operation::Fetch("xor")) => format!("({} ^ 1) == 0", fetch("xor", "1")),
+            ("zero", Operation::Fetch("and")) => format!("({} & 1) != 0", fetch("and", "1")),
+            ("zero", Operation::Fetch("or")) => format!("({} | 2) == 3", fetch("or", "2")),
+            ("sign", Operation::Fetch("add")) => format!("{} - 1 >= 0", fetch("add", "-1")),
+            ("sign", Operation::Fetch("sub")) => format!("{} - 1 >= 0", fetch("sub", "1")),
+            ("truth", Operation::Exchange) => {
+                format!("atomic_exchange_explicit({flag}, 0, memory_order_{order}) != 0")
+            }
+            ("truth", Operation::Cas { weak, failure, hits: true }) => {
+                let name = if weak { "weak" } else { "strong" };
+                start = format!("{ty} {into}e = 1;\n");
+                format!(
+                    "atomic_compare_exchange_{name}_explicit({flag}, &{into}e, 0, \
+                     memory_order_{order}, memory_order_{failure})"
+                )
+            }
+            _ => return None,
+        };
+        let after = self.fence.map(fence).unwrap_or_default();
+        Some(format!("{start}{into} = {answer};\n{after}"))
     }
 
     /// An attempt to take a lock that is free at 0: `into` is 0 where it was taken. The way decides

@@ -3,7 +3,8 @@
 //! A location of a test has its C value, whatever the order of bytes. Where code counts bytes from
 //! the most significant one, the test counts from the least. So a part of a value is found at the
 //! mirrored place, and registers that are accessed one after the other in memory (`LDP`, `LDXP`,
-//! `CASP`) change places. Elements of an array stay where they are.
+//! `CASP`) change places. Elements of an array stay where they are, and so do those of a vector that is
+//! accessed element by element (`LD1`, `ST1`).
 //!
 //! [`pairs`] lists which instructions access several registers. One that does so and is missing
 //! from the list is refused. This module does not know the code around an instruction.
@@ -26,19 +27,21 @@ fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
     (within + size <= unit).then_some(offset - within + unit - within - size)
 }
 
+/// Whether an instruction accesses elements of vectors, each in the order of its own bytes, one after
+/// the other as in an array.
+pub fn takes_elements(arch: Arch, d: &Decoded) -> bool {
+    let elements = ["LD1", "LD2", "LD3", "LD4", "ST1", "ST2", "ST3", "ST4", "LDAP1", "STL1"];
+    arch == Arch::AArch64 && elements.iter().any(|name| d.mnemonic.starts_with(name))
+}
+
 /// The pairs of operands that are registers accessed in the order of addresses; empty for an
-/// instruction that accesses one register. `None` where an instruction takes elements in memory's
-/// own order, so that a little-endian test has no counterpart.
+/// instruction that accesses one register, or elements of vectors ([`takes_elements`]). `None` for an
+/// instruction that has no counterpart in a little-endian test.
 pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
     let name = d.mnemonic.as_str();
     let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
     match arch {
         Arch::AArch64 => {
-            let elements =
-                ["LD1", "LD2", "LD3", "LD4", "ST1", "ST2", "ST3", "ST4", "LDAP1", "STL1"];
-            if starts(&elements) {
-                return None;
-            }
             Some(match name {
                 "STXP" | "STLXP" => &[(1, 2)],
                 _ if name.starts_with("CASP") => &[(0, 1), (2, 3)],
@@ -63,7 +66,7 @@ pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
 /// round.
 pub fn knows(arch: Arch, d: &Decoded, ops: &[Op]) -> bool {
     let listed = pairs(arch, d).is_none_or(|pairs| !pairs.is_empty());
-    listed || has_vector(arch, d) || Transfers::of(ops).count() < 2
+    listed || takes_elements(arch, d) || has_vector(arch, d) || Transfers::of(ops).count() < 2
 }
 
 /// The registers whose values an instruction moves from or to memory.
@@ -182,9 +185,24 @@ impl Parts {
     }
 }
 
-/// How a test has an instruction that accesses `size` bytes from `offset` on, in an object made of
-/// these values; `None` where it has no counterpart.
-pub fn place(arch: Arch, d: &Decoded, parts: &Parts, offset: i64, size: u64) -> Option<Placed> {
+/// How a test has an instruction that accesses `size` bytes from `offset` on, `each` at a time, in an
+/// object made of these values; `None` where it has no counterpart.
+pub fn place(
+    arch: Arch,
+    d: &Decoded,
+    parts: &Parts,
+    offset: i64,
+    (size, each): (u64, u64),
+) -> Option<Placed> {
+    if takes_elements(arch, d) {
+        // Elements keep their order, so that all have to move by as much.
+        let places = (0..size.checked_div(each)?).map(|n| offset + (n * each) as i64);
+        let mut moves = places.map(|at| Some(parts.mirrored(at, each)? - at));
+        let first = moves.next()??;
+        return moves
+            .all(|by| by == Some(first))
+            .then_some(Placed { offset: offset + first, swap: false });
+    }
     if pairs(arch, d)?.is_empty() {
         return Some(Placed { offset: parts.mirrored(offset, size)?, swap: false });
     }
@@ -267,7 +285,7 @@ mod tests {
     #[test]
     fn registers_of_one_value_change_places() {
         let place = |name, unit, offset, size| {
-            place(Arch::AArch64, &insn(name), &Parts::Each(unit), offset, size)
+            place(Arch::AArch64, &insn(name), &Parts::Each(unit), offset, (size, size))
         };
         let at = |offset, swap| Some(Placed { offset, swap });
         for name in ["LDP", "LDAXP", "STLXP", "CASPAL", "SWPPA"] {
@@ -279,7 +297,23 @@ mod tests {
         assert_eq!(place("LDR", 16, 0, 16), at(0, false));
         // A vector of two elements has no counterpart.
         assert_eq!(place("LDR", 8, 0, 16), None);
-        assert_eq!(place("LD1", 16, 0, 16), None);
+    }
+
+    #[test]
+    fn elements_of_a_vector_keep_their_order() {
+        let place = |parts: &Parts, offset, size, each| {
+            place(Arch::AArch64, &insn("ST1"), parts, offset, (size, each))
+        };
+        let at = |offset| Some(Placed { offset, swap: false });
+        let longs = Parts::Each(8);
+        assert_eq!((place(&longs, 8, 16, 8), place(&longs, 8, 8, 8)), (at(8), at(8)));
+        // One lane of four bytes is the upper half of a number of eight, and two are both halves, which
+        // a number of a test has in the other order.
+        assert_eq!((place(&longs, 8, 4, 4), place(&longs, 8, 8, 4)), (at(12), None));
+        // The same of a number of sixteen bytes.
+        assert_eq!((place(&Parts::Each(16), 0, 8, 8), place(&Parts::Each(16), 0, 16, 8)), (at(8), None));
+        let members = Parts::Members(vec![(0, 4), (4, 4), (8, 8)]);
+        assert_eq!((place(&members, 0, 8, 4), place(&members, 0, 16, 4)), (at(0), None));
     }
 
     /// The meaning of one line of code.
@@ -333,6 +367,7 @@ mod tests {
     fn members_are_mirrored_each_in_itself() {
         let parts = Parts::Members(vec![(0, 4), (8, 2), (16, 16)]);
         let place = |name, offset, size| {
+            let size = (size, if name == "LDP" { size / 2 } else { size });
             place(Arch::AArch64, &insn(name), &parts, offset, size).map(|p| (p.offset, p.swap))
         };
         assert_eq!(place("LDR", 0, 4), Some((0, false)));

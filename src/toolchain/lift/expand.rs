@@ -20,6 +20,8 @@ use litmake_isa::target::{Special, Target};
 
 const MAX_NODES: usize = 4096;
 const MAX_DEPTH: usize = 8;
+/// A function that calls itself is put in so many times, one inside another; as many as in C.
+const MAX_RECURSION: usize = litmake_lang::c11::lower::MAX_RECURSION;
 
 /// How an instruction is written, if it is.
 #[derive(Clone, Debug)]
@@ -108,7 +110,8 @@ struct Lists {
     lines: Vec<Line>,
     pending: Vec<usize>,
     labels: usize,
-    depth: usize,
+    /// The starts of the functions that are being put in, one inside another.
+    active: Vec<u64>,
     /// The calls of the function itself so far, and the one that is inside.
     calls: usize,
     call: usize,
@@ -367,7 +370,7 @@ impl Expand<'_> {
         ret: usize,
         lists: &mut Lists,
     ) -> Result<(), Failure> {
-        lists.depth += 1;
+        lists.active.push(f.start);
         let code = self.decode(f, entry)?;
         let mut ids: HashMap<u64, usize> = HashMap::new();
         for d in &code {
@@ -546,7 +549,7 @@ impl Expand<'_> {
             lists.pending.extend(stub_ids.get(&to));
             self.call(to, to, ret, lists)?;
         }
-        lists.depth -= 1;
+        lists.active.pop();
         Ok(())
     }
 
@@ -584,7 +587,7 @@ impl Expand<'_> {
 
     /// What lies at an address runs, and goes on at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
-        if lists.depth > 1 {
+        if lists.active.len() > 1 {
             return self.called(to, from, ret, lists);
         }
         lists.calls += 1;
@@ -645,7 +648,14 @@ impl Expand<'_> {
         ret: usize,
         lists: &mut Lists,
     ) -> Result<(), Failure> {
-        if lists.depth >= MAX_DEPTH {
+        let again = lists.active.iter().filter(|start| **start == function.start).count();
+        if again >= MAX_RECURSION || again > 0 && lists.active.len() >= MAX_DEPTH {
+            // Recursion that goes on is cut like a loop that goes on, which is what stands here.
+            let forever = lists.label();
+            lists.pending.push(forever);
+            return lists.push(from, Draft::Goto, self.target.jump(&name(forever)));
+        }
+        if lists.active.len() >= MAX_DEPTH {
             let why = Failure::unsupported(format!(
                 "calls are nested too deeply, at `{}`",
                 function.name

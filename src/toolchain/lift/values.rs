@@ -107,6 +107,11 @@ pub fn near(accesses: &[Access]) -> Option<(u16, Option<u8>, u8)> {
     Some((loc, Some(from), end - from))
 }
 
+/// How many bytes an instruction accesses at a time.
+pub fn smallest(accesses: &[Access]) -> u64 {
+    accesses.iter().map(|a| u64::from(a.size)).min().unwrap_or(0)
+}
+
 /// What one instruction does where it is reached.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -288,7 +293,8 @@ impl World<'_> {
         let parts = self.parts.get(usize::from(loc))?;
         let mut found: Option<(i64, bool)> = None;
         for at in parts.places(low, size, 1 << LOW)? {
-            let Placed { offset, swap } = endian::place(arch, d, parts, at, size.into())?;
+            let sizes = (size.into(), smallest(accesses));
+            let Placed { offset, swap } = endian::place(arch, d, parts, at, sizes)?;
             let here = (offset - at, swap);
             if found.is_some_and(|other| other != here) {
                 return None;

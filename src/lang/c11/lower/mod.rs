@@ -60,6 +60,8 @@ pub struct Options {
 
 /// Bound of helper functions that call one another.
 const MAX_CALL_DEPTH: usize = 8;
+/// A function that calls itself is taken in so many times, one inside another.
+pub const MAX_RECURSION: usize = 5;
 /// Bound of the calls that are taken into one thread.
 const MAX_CALLS: usize = 1000;
 
@@ -630,10 +632,9 @@ impl<'a> Lower<'a> {
         let Some(f) = helpers.iter().find(|f| f.name == name) else {
             return Err(self.error(span, format!("unknown function `{name}`")));
         };
-        if self.frames.iter().any(|fr| fr.function.name == f.name) {
-            return Err(self
-                .error(span, format!("`{name}` calls itself"))
-                .help("write the recursion as a loop"));
+        let active = self.frames.iter().filter(|fr| fr.function.name == f.name).count();
+        if active >= MAX_RECURSION || active > 0 && self.frames.len() > MAX_CALL_DEPTH {
+            return self.too_deep(f);
         }
         self.calls += 1;
         if self.frames.len() > MAX_CALL_DEPTH || self.calls > MAX_CALLS {
@@ -681,6 +682,21 @@ impl<'a> Lower<'a> {
         Ok(match result {
             Some((reg, ty)) => self.b.register(ty, reg),
             None => self.b.void(),
+        })
+    }
+
+    /// Recursion that goes on is cut like a loop that goes on, which is what stands here.
+    fn too_deep(&mut self, f: &Function) -> Result<Value> {
+        self.b.flush();
+        let forever = self.b.label();
+        self.b.place(forever);
+        self.b.jump(forever)?;
+        Ok(match ValueType::of(&f.ret) {
+            Some(ty) if ty != ValueType::Void => {
+                let result = self.b.scratch(ty.bits());
+                self.b.register(ty, result)
+            }
+            _ => self.b.void(),
         })
     }
 

@@ -7,7 +7,7 @@ use litmake_base::diag::Span;
 use litmake_base::failure::Failure;
 use litmake_litmus::{InitItem, InitValue, Place as Where, Type, Value};
 
-use super::{Object, Slot, Writer};
+use super::{Constant, Object, Slot, Writer};
 
 impl Writer<'_> {
     /// The parameters that somebody says are numbers, where the text has their registers.
@@ -32,6 +32,13 @@ impl Writer<'_> {
                 })
             })
             .collect()
+    }
+
+    /// What a constant is in a test, whose first number is the lowest.
+    fn constant_value(&self, Constant { at, size, unit }: Constant) -> u128 {
+        let numbers = 0..u64::from(size.checked_div(unit).unwrap_or(0));
+        let read = |n| self.world.image.read(at + n * u64::from(unit), unit).unwrap_or(0);
+        numbers.fold(0, |all, n| all | read(n) << (8 * u64::from(unit) * n))
     }
 
     pub(super) fn init(&self) -> Result<Vec<InitItem>, Failure> {
@@ -62,10 +69,10 @@ impl Writer<'_> {
         if self.fence != 0 {
             out.push(private(format!("P{}_fence", self.given.thread), self.fence.into()));
         }
-        for (at, size) in &self.constants {
-            let mut item = private(self.constant_name(*at, *size), u32::from(*size));
-            let value = self.world.image.read(*at, *size).unwrap_or(0);
-            let shift = 128 - 8 * u32::from(size.clamp(&1, &16).to_owned());
+        for constant in &self.constants {
+            let mut item = private(self.constant_name(*constant), u32::from(constant.size));
+            let value = self.constant_value(*constant);
+            let shift = 128 - 8 * u32::from(constant.size.clamp(1, 16));
             let value = (value << shift) as i128 >> shift;
             item.value = Some(InitValue::One(Value::Int(value)));
             out.push(item);

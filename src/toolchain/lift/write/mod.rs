@@ -24,7 +24,7 @@ use super::endian::{self, Parts, Placed};
 use super::expand::{Flat, Kind};
 use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
-use super::values::{Access, Known, Place, World};
+use super::values::{Access, Known, Place, World, smallest};
 use super::{Given, Lifted, Listed};
 use jumps::straighten;
 use litmake_isa::target::Target;
@@ -39,8 +39,16 @@ enum Object {
     Lock(u16),
     /// A part of the stack, by its first byte.
     Private(i64),
-    /// What lies in the object code and nobody writes: its address and size.
-    Constant(u64, u8),
+    Constant(Constant),
+}
+
+/// What lies in the object code and nobody writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Constant {
+    at: u64,
+    size: u8,
+    /// The size of the numbers that it is made of, which keep their order in big-endian code.
+    unit: u8,
 }
 
 /// What a group of stack slots becomes.
@@ -69,8 +77,8 @@ fn object_at(loc: u16, off: i64) -> (Object, i64) {
     }
 }
 
-/// What an instruction reads of the object code's constants, as one number.
-fn constant(accesses: &[Access]) -> Option<(u64, u8)> {
+/// What an instruction reads of the object code's constants: as one number, or as elements of a vector.
+fn constant(accesses: &[Access], elements: bool) -> Option<Constant> {
     let at = |a: &Access| match a.place {
         Place::Constant(at) => Some((at, at + u64::from(a.size))),
         _ => None,
@@ -78,7 +86,8 @@ fn constant(accesses: &[Access]) -> Option<(u64, u8)> {
     let from = accesses.iter().filter_map(at).map(|(from, _)| from).min()?;
     let to = accesses.iter().filter_map(at).map(|(_, to)| to).max()?;
     let size = u8::try_from(to - from).ok()?;
-    matches!(size, 1 | 2 | 4 | 8 | 16).then_some((from, size))
+    let unit = if elements { u8::try_from(smallest(accesses)).ok()? } else { size };
+    matches!(size, 1 | 2 | 4 | 8 | 16).then_some(Constant { at: from, size, unit })
 }
 
 struct Writer<'a> {
@@ -97,7 +106,7 @@ struct Writer<'a> {
     pointers: BTreeMap<(Object, i64), String>,
     free: Vec<String>,
     /// The constants in memory that the text reads there.
-    constants: Vec<(u64, u8)>,
+    constants: Vec<Constant>,
     pool: Pool,
     /// The locations whose locks are taken.
     locks: BTreeSet<u16>,
@@ -432,12 +441,12 @@ impl Writer<'_> {
             Object::Location(loc) => location(loc),
             Object::Lock(loc) => lock_of(&location(loc)),
             Object::Private(from) => self.private_name(*from),
-            Object::Constant(at, size) => self.constant_name(*at, *size),
+            Object::Constant(constant) => self.constant_name(*constant),
         }
     }
 
-    fn constant_name(&self, at: u64, size: u8) -> String {
-        let n = self.constants.iter().position(|c| *c == (at, size)).unwrap_or(0);
+    fn constant_name(&self, constant: Constant) -> String {
+        let n = self.constants.iter().position(|c| *c == constant).unwrap_or(0);
         format!("P{}_c{n}", self.given.thread)
     }
 
@@ -863,12 +872,13 @@ impl Writer<'_> {
                     }
                 },
                 Place::Constant(_) => {
-                    let (at, size) = constant(&facts.accesses)
+                    let elements = endian::takes_elements(self.target.arch, d);
+                    let constant = constant(&facts.accesses, elements)
                         .ok_or_else(|| self.refusal(i, "reads a constant of an odd size"))?;
-                    if !self.constants.contains(&(at, size)) {
-                        self.constants.push((at, size));
+                    if !self.constants.contains(&constant) {
+                        self.constants.push(constant);
                     }
-                    (Object::Constant(at, size), 0)
+                    (Object::Constant(constant), 0)
                 }
                 _ => return Err(self.refusal(i, "has an address that is not plain").into()),
             };
@@ -967,7 +977,7 @@ impl Writer<'_> {
             Object::Private(from) => {
                 group(from).and_then(|n| u64::try_from(n).ok()).map(Parts::Each)
             }
-            Object::Constant(_, size) => Some(Parts::Each(u64::from(*size))),
+            Object::Constant(constant) => Some(Parts::Each(u64::from(constant.unit))),
             Object::Lock(_) => None,
         };
         let Some(parts) = parts else {
@@ -983,7 +993,7 @@ impl Writer<'_> {
         let from = accesses.iter().filter_map(start).min().unwrap_or(0);
         let end = accesses.iter().filter_map(|a| Some(start(a)? + i64::from(a.size))).max();
         let size = end.map_or(0, |end| end - from).unsigned_abs();
-        endian::place(self.target.arch, d, &parts, offset, size)
+        endian::place(self.target.arch, d, &parts, offset, (size, smallest(accesses)))
             .ok_or_else(|| self.refusal(i, "accesses a part of a value in big-endian code"))
     }
 
