@@ -8,13 +8,13 @@ use litmake_base::diag::Diag;
 
 /// A set or a relation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SetOrRel<S, R> {
+pub(crate) enum SetOrRel<S, R> {
     Set(S),
     Rel(R),
 }
 
 /// A kind of sets (`S`) and relations (`R`).
-pub trait Algebra {
+pub(crate) trait Algebra {
     type S: Clone + PartialEq;
     type R: Clone + PartialEq;
 
@@ -86,16 +86,18 @@ pub trait Algebra {
 
 /// The name of a check or definition, and where it stands.
 #[derive(Clone, Debug)]
-pub struct Place {
-    pub name: String,
+pub(crate) struct Place {
+    pub(crate) name: String,
     /// `file:line`
-    pub at: String,
+    pub(crate) at: String,
 }
 
 /// A check that an execution fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
+    /// The check, as the model calls it.
     pub name: String,
+    /// Where the check stands, as `file:line`.
     pub place: String,
     /// The events that show the failure: a cycle in order, or a pair or element that should be absent.
     pub events: Vec<usize>,
@@ -103,7 +105,7 @@ pub struct Failed {
 
 /// [`EarlyEnd`] as an algebra reports it, which does not know places in the text.
 #[derive(Clone, Debug)]
-pub enum Halt {
+pub(crate) enum Halt {
     Failed(Failed),
     Error(String),
     Unstageable(String),
@@ -111,7 +113,7 @@ pub enum Halt {
 
 /// Why an evaluation ends early.
 #[derive(Clone, Debug)]
-pub enum EarlyEnd {
+pub(crate) enum EarlyEnd {
     /// The model has an error.
     Error(Box<Diag>),
     /// Staging cannot answer: the answer depends on the execution.
@@ -120,11 +122,11 @@ pub enum EarlyEnd {
     Failed(Failed),
 }
 
-pub type Outcome<T> = Result<T, EarlyEnd>;
+pub(crate) type Outcome<T> = Result<T, EarlyEnd>;
 
 /// The relation `co0`: initial writes before the other writes of their place, and these before the final
 /// ones.
-pub fn co0<A: Algebra>(alg: &mut A) -> A::R {
+pub(crate) fn co0<A: Algebra>(alg: &mut A) -> A::R {
     let w = alg.base_set(BaseSet::W);
     let iw = alg.base_set(BaseSet::Iw);
     let fw = alg.base_set(BaseSet::Fw);

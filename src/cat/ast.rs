@@ -7,77 +7,113 @@ use litmake_base::diag::Span;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 
-pub type Name = Arc<str>;
+/// A name or a text of a model.
+pub(crate) type Name = Arc<str>;
 
 /// One `.cat` (or `.bell`) file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
     /// The architecture in the title, if the title has one besides the name.
     pub arch: Option<Name>,
+    /// The name of the model in its title.
     pub title: Option<Name>,
     /// Old-style options after the title (`withco`, `withoutsc` and so on), as written.
     pub options: Vec<Name>,
     /// The model computes dependencies from register events.
     pub catdep: bool,
+    /// The instructions, in order.
     pub body: Vec<Ins>,
 }
 
+/// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    pub span: Span,
-    pub kind: ExprKind,
+    /// Where it stands in the file.
+    pub(crate) span: Span,
+    /// What it is.
+    pub(crate) kind: ExprKind,
 }
 
+/// An operator on one set or relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnOp {
+pub(crate) enum UnOp {
+    /// `e+`: the transitive closure.
     Plus,
+    /// `e*`: the reflexive and transitive closure.
     Star,
+    /// `e?`: with the identity.
     Opt,
+    /// `e^-1`: the other way round.
     Inverse,
+    /// `~e`: what is not in it.
     Complement,
     /// `[s]`
     Identity,
 }
 
+/// An operator on two sets or relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinOp {
+    /// `e | e`.
     Union,
     /// `e ++ s`: a set and one element more.
     Add,
+    /// `e ; e`: one after the other.
     Seq,
+    /// `e \ e`.
     Diff,
+    /// `e & e`.
     Inter,
+    /// `e * e`: all pairs.
     Cross,
 }
 
+/// What an expression is.
 #[derive(Clone, Debug)]
-pub enum ExprKind {
+pub(crate) enum ExprKind {
     /// `0`
     EmptyRel,
     /// `_`
     Universe,
+    /// `'tag`.
     Tag(Name),
+    /// A variable, or a base name.
     Var(Name),
+    /// An operator and its operand.
     Un(UnOp, Box<Expr>),
     /// Two operands or more of one operator.
     Bin(BinOp, Vec<Expr>),
+    /// `(a, b)`, or `()`.
     Tuple(Vec<Expr>),
     /// `{a, b}`
     Set(Vec<Expr>),
+    /// A function and its argument.
     App(Box<Expr>, Box<Expr>),
+    /// `let .. in e`.
     Let(Let, Box<Expr>),
+    /// `fun x -> e`, or what `let f x = e` binds.
     Fun(Box<Function>),
+    /// A choice by a tag.
     MatchTag {
+        /// The tag.
         on: Box<Expr>,
+        /// The expression for each tag.
         arms: Vec<(Name, Expr)>,
+        /// The expression for all other tags.
         default: Option<Box<Expr>>,
     },
+    /// A choice by whether a set is empty.
     MatchSet {
+        /// The set.
         on: Box<Expr>,
+        /// The expression for the empty set.
         empty: Box<Expr>,
+        /// The arm for all other sets.
         other: Box<SetArm>,
     },
+    /// `try e with e`: the second where the first has an error.
     Try(Box<Expr>, Box<Expr>),
+    /// `if c then e else e`.
     If(Box<Cond>, Box<Expr>, Box<Expr>),
 }
 
@@ -87,55 +123,83 @@ pub type Var = Option<Name>;
 /// A pattern: one variable, or a tuple of none or several.
 pub type Pat = Vec<Var>;
 
+/// A function.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub(crate) struct Function {
+    /// The name that `let` gives it; `None` for one without a name.
     pub name: Var,
+    /// The parameters.
     pub params: Pat,
+    /// What it gives.
     pub body: Expr,
 }
 
+/// `let`, with all that it binds.
 #[derive(Clone, Debug)]
 pub struct Let {
-    pub rec: bool,
-    pub bindings: Vec<Binding>,
+    /// `let rec`: the values may name what is bound.
+    pub(crate) rec: bool,
+    /// What it binds; in order, joined by `and`.
+    pub(crate) bindings: Vec<Binding>,
 }
 
+/// One thing that `let` binds.
 #[derive(Clone, Debug)]
-pub struct Binding {
-    pub pat: Pat,
-    pub value: Expr,
-    pub span: Span,
+pub(crate) struct Binding {
+    /// What is bound.
+    pub(crate) pat: Pat,
+    /// Its value.
+    pub(crate) value: Expr,
+    /// Where it stands in the file.
+    pub(crate) span: Span,
 }
 
 /// The arm of a match on a set for sets that have elements: `before | elem ++ after -> body`,
 /// or `elem ++ after -> body`, where `before` is not asked for.
 #[derive(Clone, Debug)]
 pub struct SetArm {
-    pub before: Option<Var>,
-    pub elem: Var,
-    pub after: Var,
-    pub body: Expr,
+    /// The elements before; `None` where the arm does not ask for them.
+    pub(crate) before: Option<Var>,
+    /// The element that is taken out.
+    pub(crate) elem: Var,
+    /// The elements left.
+    pub(crate) after: Var,
+    /// What the arm gives.
+    pub(crate) body: Expr,
 }
 
+/// What `if` asks in an expression.
 #[derive(Clone, Debug)]
-pub enum Cond {
+pub(crate) enum Cond {
+    /// `e = e`.
     Eq(Expr, Expr),
+    /// `e subset e`.
     Subset(Expr, Expr),
+    /// `e in e`: whether a set has an element.
     In(Expr, Expr),
+    /// Whether variants are set.
     Variant(Variant),
 }
 
+/// Which variants have to be set.
 #[derive(Clone, Debug)]
 pub enum Variant {
+    /// `"name"`: whether it is set.
     Name(Name),
+    /// `not v`.
     Not(Box<Variant>),
+    /// `v && v`.
     And(Box<Variant>, Box<Variant>),
+    /// `v || v`.
     Or(Box<Variant>, Box<Variant>),
 }
 
+/// An instruction.
 #[derive(Clone, Debug)]
 pub struct Ins {
+    /// Where it stands in the file.
     pub span: Span,
+    /// What it is.
     pub kind: InsKind,
 }
 
@@ -144,56 +208,94 @@ pub use super::plan::{CheckKind, Shape};
 /// What a check says: `~acyclic e as name`.
 #[derive(Clone, Debug)]
 pub struct CheckedExpr {
-    pub shape: Shape,
-    pub negated: bool,
-    pub expr: Expr,
-    pub name: Option<Name>,
-    pub span: Span,
+    /// What is asked of the value.
+    pub(crate) shape: Shape,
+    /// `~`: that it is not so.
+    pub(crate) negated: bool,
+    /// The set or relation.
+    pub(crate) expr: Expr,
+    /// The name behind `as`.
+    pub(crate) name: Option<Name>,
+    /// Where it stands in the file.
+    pub(crate) span: Span,
 }
 
+/// What an instruction is.
 #[derive(Clone, Debug)]
 pub enum InsKind {
+    /// `let`.
     Let(Let),
     /// `let rec .. when check`
     LetWhen(Let, CheckedExpr),
+    /// A choice of instructions by a tag.
     Match {
+        /// The tag.
         on: Expr,
+        /// The instructions for each tag.
         arms: Vec<(Name, Vec<Ins>)>,
+        /// The instructions for all other tags.
         default: Option<Vec<Ins>>,
     },
+    /// A check: a requirement, a flag or an assertion.
     Check(CheckKind, CheckedExpr),
+    /// `show a, b`: draws relations under their names.
     Show(Vec<Name>),
+    /// `show e as name`.
     ShowAs(Expr, Name),
+    /// `unshow a, b`: draws them no longer.
     Unshow(Vec<Name>),
+    /// `include "file"`.
     Include(Name),
+    /// `procedure name (params) = .. end`.
     Procedure {
+        /// The name.
         name: Name,
+        /// The parameters.
         params: Pat,
+        /// The instructions.
         body: Vec<Ins>,
+        /// Whether it may call itself.
         rec: bool,
     },
+    /// `call procedure (arg)`.
     Call {
+        /// The name of the procedure.
         procedure: Name,
+        /// The argument.
         arg: Expr,
+        /// The name behind `as`, which its checks get.
         name: Option<Name>,
     },
+    /// `enum name = 'a || 'b`.
     Enum(Name, Vec<Name>),
+    /// `forall var in set do .. end`.
     Forall {
+        /// The variable.
         var: Name,
+        /// The set whose elements it takes.
         set: Expr,
+        /// The instructions that are run for each.
         body: Vec<Ins>,
     },
+    /// `with var from set`: each element gives an execution of its own.
     With {
+        /// The variable.
         var: Name,
+        /// The set whose elements it takes.
         from: Expr,
     },
+    /// `if variant .. else .. end`.
     If(Variant, Vec<Ins>, Vec<Ins>),
+    /// `debug e`: prints in herd, and does nothing here.
     Debug(Expr),
     /// `instructions K[..]`, and `default K[..]` of bell files: the annotations that events of
     /// a kind may have, position by position.
     Events {
+        /// The kind of events: `R`, `W`, `F`, `RMW` and others.
         kind: Name,
+        /// The annotations at each position.
         args: Vec<Expr>,
+        /// `default`: those that an event has that says none.
         default: bool,
     },
 }
@@ -245,7 +347,8 @@ impl Display for File {
 }
 
 impl BinOp {
-    pub fn symbol(self) -> &'static str {
+    /// As it is written.
+    pub(crate) fn symbol(self) -> &'static str {
         match self {
             BinOp::Union => "|",
             BinOp::Add => "++",

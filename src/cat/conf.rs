@@ -9,13 +9,19 @@ use litmake_litmus::Arch;
 /// What a configuration file says of a simulation.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Conf {
+    /// The model that it names.
     pub model: Option<String>,
+    /// The bell file that it names.
     pub bell: Option<String>,
+    /// The file of macros that it names.
     pub macros: Option<String>,
+    /// The variants that it sets.
     pub variants: Vec<String>,
     /// Names of checks that are left out of the model.
     pub skip: Vec<String>,
+    /// The folders in which what it names is looked for.
     pub include: Vec<PathBuf>,
+    /// How often loops may run; `None` where it does not say.
     pub unroll: Option<u32>,
 }
 

@@ -13,15 +13,19 @@ use std::collections::BTreeSet;
 /// follow from the number of events, from tags or from co.
 #[derive(Clone, Debug, Default)]
 pub struct Exec {
+    /// How many events there are.
     pub n: usize,
     /// The annotations of each event.
     pub tags: Vec<Tags>,
+    /// The values of base sets.
     pub sets: FxHashMap<BaseSet, Set>,
+    /// The values of base relations.
     pub rels: FxHashMap<BaseRel, Rel>,
 }
 
 impl Exec {
-    pub fn set(&self, base: BaseSet) -> Set {
+    /// The value of a base set.
+    pub(crate) fn set(&self, base: BaseSet) -> Set {
         if let Some(set) = self.sets.get(&base) {
             return set.clone();
         }
@@ -39,6 +43,7 @@ impl Exec {
         }
     }
 
+    /// The value of a base relation.
     pub fn rel(&self, base: BaseRel) -> Rel {
         if let Some(rel) = self.rels.get(&base) {
             return rel.clone();
@@ -55,11 +60,14 @@ impl Exec {
 pub struct Verdict {
     /// The check that forbids it, if one does.
     pub failed: Option<Failed>,
+    /// The names of the flags that it raises.
     pub flags: BTreeSet<String>,
+    /// Whether it makes the program undefined.
     pub undefined: bool,
 }
 
 impl Verdict {
+    /// Whether no requirement forbids it.
     pub fn allowed(&self) -> bool {
         self.failed.is_none()
     }

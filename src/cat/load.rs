@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// How to find and read a model.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
+    /// Folders in which files are looked for first; built-in models look in none of them.
     pub include_dirs: Vec<PathBuf>,
     /// The variants that are set, besides the name of the dialect.
     pub variants: Vec<String>,
@@ -25,10 +26,12 @@ pub struct LoadOptions {
     pub bell: Option<String>,
     /// Checks that are left out of the model, by the names that they have in it.
     pub skip: Vec<String>,
+    /// The dialect of the tests that it is for.
     pub arch: Arch,
 }
 
 impl LoadOptions {
+    /// Options for a dialect, without folders, variants or a bell file.
     pub fn new(arch: Arch) -> LoadOptions {
         LoadOptions {
             include_dirs: Vec::new(),
@@ -43,11 +46,15 @@ impl LoadOptions {
 /// A model with everything that it includes.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// The name or the path by which it was asked for.
     pub name: String,
-    pub arch: Arch,
-    pub variants: Vec<String>,
+    /// The dialect of the tests that it is for.
+    pub(crate) arch: Arch,
+    /// The variants that are set, besides the name of the dialect.
+    pub(crate) variants: Vec<String>,
     /// Checks that were left out, by name.
     skipped: Vec<String>,
+    /// The files, its own and those included.
     pub files: Vec<Loaded>,
     /// Indices of the files that are run, in order: the library, the bell file, the model.
     pub(super) roots: Vec<usize>,
@@ -57,9 +64,12 @@ pub struct Model {
     built_in: Option<&'static str>,
 }
 
+/// A file that was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
+    /// Its name and its text.
     pub source: Source,
+    /// Its syntax tree.
     pub ast: Arc<File>,
     /// For each include instruction, by the start of its span, the index of its file.
     pub(super) includes: HashMap<u32, usize>,
@@ -129,6 +139,7 @@ impl Model {
         bell.get(name)
     }
 
+    /// Whether a variant is set; case does not count, but for the name of the dialect.
     pub fn has_variant(&self, name: &str) -> bool {
         name == self.arch.name() || self.variants.iter().any(|v| v.eq_ignore_ascii_case(name))
     }
@@ -178,6 +189,7 @@ pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Model> {
     load_with(name_or_path, options, &Disk)
 }
 
+/// Loads a model by its name or path, with files from a source.
 pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -> Result<Model> {
     let mut loader =
         Loader { options, files, loaded: Vec::new(), by_key: HashMap::new(), open: Vec::new() };

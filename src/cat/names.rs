@@ -10,14 +10,19 @@ use litmake_ops::{TAG_TABLE, Tags};
 /// The meaning of a base name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
+    /// The set.
     Set(BaseSet),
     /// The complement of the set.
     NotSet(BaseSet),
     /// Either of the two.
     EitherSet(BaseSet, BaseSet),
+    /// The relation.
     Rel(BaseRel),
+    /// Either of the two.
     EitherRel(BaseRel, BaseRel),
+    /// Nothing: events that litmake does not have.
     EmptySet,
+    /// Nothing: relations of events that litmake does not have.
     EmptyRel,
     /// The order on writes that is known before coherence is searched.
     Co0,

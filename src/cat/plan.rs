@@ -18,7 +18,9 @@ pub enum BaseSet {
     /// Memory reads, memory writes, and both. Initial writes are writes; a read-modify-write of C, which is
     /// one event, is both.
     R,
+    /// Memory writes; see [`BaseSet::R`].
     W,
+    /// Memory reads and writes; see [`BaseSet::R`].
     M,
     /// Fences of any kind.
     F,
@@ -26,7 +28,9 @@ pub enum BaseSet {
     /// conditional branch (`BCC`), and one for the decision inside each compare-and-swap and other
     /// conditional effect (`PRED`).
     Branch,
+    /// The branch events of conditional branches.
     Bcc,
+    /// The branch events of decisions inside instructions.
     Pred,
     /// Events that are both read and write (C11).
     Rmw,
@@ -40,17 +44,22 @@ pub enum BaseSet {
     Exp,
     /// Register reads and writes, which exist only for models that ask for them (`catdep`).
     Rreg,
+    /// Register writes; see [`BaseSet::Rreg`].
     Wreg,
     /// Register reads that feed an address; register reads that feed data.
     AddrPort,
+    /// Register reads that feed data.
     DataPort,
     /// Reads and writes of locations declared const.
     Const,
+    /// Events that have one of these annotations.
     Tags(Tags),
 }
 
+/// The base relations. Names are those of herd's cat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseRel {
+    /// Each event and itself.
     Id,
     /// Program order between events of different instructions, memory, fences, branches and
     /// registers alike.
@@ -60,7 +69,9 @@ pub enum BaseRel {
     /// Same thread; different threads. Initial writes are of no thread:
     /// external to all but each other, as in herd.
     Int,
+    /// Different threads; see [`BaseRel::Int`].
     Ext,
+    /// Reads-from, which the search decides.
     Rf,
     /// Reads-from between register events (`rf-reg`).
     RfReg,
@@ -69,26 +80,36 @@ pub enum BaseRel {
     /// Dependencies between memory events (for ctrl, to every later event), as instruction sets give
     /// them.
     Addr,
+    /// Dependencies by data; see [`BaseRel::Addr`].
     Data,
+    /// Dependencies by control; see [`BaseRel::Addr`].
     Ctrl,
     /// Dependencies through the condition of a conditional select or a compare-and-swap, beyond
     /// the three above.
     PickAddr,
+    /// Such dependencies to what is written.
     PickData,
+    /// Such dependencies to what comes after.
     PickCtrl,
     /// Read and write of one atomic instruction; of a successful exclusive pair.
     Amo,
+    /// Read and write of a successful exclusive pair.
     LxSx,
+    /// Events of the same execution of an instruction.
     SameInstance,
     /// Flow of data and of control inside one instruction. Without register events: from the
     /// read to the write of a read-modify-write, data where the written value is computed
     /// from the read one (not in a swap), control where a comparison decides on the write.
     IicoData,
+    /// Flow of control inside one instruction; see [`BaseRel::IicoData`].
     IicoCtrl,
+    /// The order of accesses inside one instruction, where its meaning asks for one beside these
+    /// flows.
     IicoOrder,
     /// Parts of one access that was split (mixed sizes), identity included; and the part of
     /// one instruction (`si`).
     SameAccess,
+    /// Events of one instruction; see [`BaseRel::SameAccess`].
     SameInstr,
     /// Events of the same thread, identity and initial writes left out.
     SameThread,
@@ -101,30 +122,46 @@ pub enum BaseRel {
     /// Memory events whose values differ in every execution; those whose values may differ. Only for models
     /// that ask.
     Differ,
+    /// Memory events whose values may differ; see [`BaseRel::Differ`].
     MayDiffer,
 }
 
+/// An operation of a plan, or one of its leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
+    /// A base set.
     BaseSet(BaseSet),
+    /// A base relation.
     BaseRel(BaseRel),
+    /// The set without events.
     EmptySet,
+    /// The relation without pairs.
     EmptyRel,
     /// Binary operations on two sets or two relations.
     Union(NodeId, NodeId),
+    /// What is in both.
     Inter(NodeId, NodeId),
+    /// What is in the first and not in the second.
     Diff(NodeId, NodeId),
+    /// What is not in it.
     Complement(NodeId),
+    /// One relation after the other.
     Seq(NodeId, NodeId),
+    /// The pairs the other way round.
     Inverse(NodeId),
     /// Transitive closure (`+`). Staging makes `*` and `?` of it and a union with `id`.
     Plus(NodeId),
+    /// All pairs of an event of the first set and one of the second.
     Cross(NodeId, NodeId),
+    /// Each event of a set and itself.
     IdentityOn(NodeId),
+    /// The first events of the pairs.
     Domain(NodeId),
+    /// The second events of the pairs.
     Range(NodeId),
     /// `[s]; r` and `r; [s]`, with the relation as first operand.
     RestrictDomain(NodeId, NodeId),
+    /// `r; [s]`, with the relation as first operand.
     RestrictRange(NodeId, NodeId),
     /// The variable of a recursive definition: group, and number in the group.
     FixVar(u32, u32),
@@ -132,13 +169,18 @@ pub enum Node {
     Fix(u32, u32),
 }
 
+/// What a check asks of a set or a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
+    /// No way through the relation comes back to where it began.
     Acyclic,
+    /// No event is related to itself.
     Irreflexive,
+    /// Nothing is in it.
     Empty,
 }
 
+/// What a check means for an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {
     /// An execution that fails it is forbidden.
@@ -151,12 +193,16 @@ pub enum CheckKind {
     Assert,
 }
 
+/// A check of a plan.
 #[derive(Clone, Debug)]
 pub struct Check {
+    /// What it means for an execution.
     pub kind: CheckKind,
+    /// What is asked of the value.
     pub shape: Shape,
     /// `~acyclic` and the like.
     pub negated: bool,
+    /// The set or relation.
     pub node: NodeId,
     /// The name after `as`, or the text of the check.
     pub name: String,
@@ -167,19 +213,25 @@ pub struct Check {
 /// `let rec a = .. and b = ..`: the bodies, in which [`Node::FixVar`] stands for the variables.
 #[derive(Clone, Debug)]
 pub struct FixGroup {
+    /// The values of the variables, in order.
     pub bodies: Vec<NodeId>,
+    /// For each of them, whether it is a set (else a relation).
     pub is_set: Vec<bool>,
     /// The group does not grow with itself. It depends on the program alone, and its value is that of its
     /// bodies evaluated one after the other, from nothing until none gains a member.
     pub iterated: bool,
 }
 
+/// A staged model.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// The nodes; each stands behind its operands.
     pub nodes: Vec<Node>,
     /// For each node, whether it is a set (else a relation).
     pub is_set: Vec<bool>,
+    /// The recursive definitions; those of [`Node::Fix`] are in them.
     pub groups: Vec<FixGroup>,
+    /// The checks, in the order of the model.
     pub checks: Vec<Check>,
     /// Relations to draw, with their names (`show`).
     pub shows: Vec<(String, NodeId)>,

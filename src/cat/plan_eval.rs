@@ -9,13 +9,17 @@ use super::plan::*;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::rel::{Rel, Set};
 
+/// The value of a node over one execution.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// A set of events.
     Set(Set),
+    /// A relation between events.
     Rel(Rel),
 }
 
 impl Value {
+    /// The empty set or relation over `n` events.
     pub fn empty(is_set: bool, n: usize) -> Value {
         if is_set { Value::Set(Set::empty(n)) } else { Value::Rel(Rel::empty(n)) }
     }
@@ -34,6 +38,7 @@ impl Value {
         Value::Set(Set::hollow())
     }
 
+    /// Takes all members out.
     pub fn clear(&mut self) {
         match self {
             Value::Set(s) => s.clear(),

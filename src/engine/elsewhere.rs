@@ -8,6 +8,7 @@ use litmake_base::digest::Digest;
 
 /// A job that is to be done.
 pub struct Order {
+    /// The job, encoded.
     pub job: Vec<u8>,
     /// How many packets it may give.
     pub outputs: usize,
@@ -18,8 +19,11 @@ pub struct Order {
 /// What some work took, by the digest of its fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
+    /// The digest of the work's fingerprint.
     pub work: Digest,
+    /// How many items were worked on.
     pub items: u64,
+    /// The time that they took, in nanoseconds.
     pub nanos: u64,
 }
 
@@ -27,6 +31,7 @@ pub struct Spent {
 pub struct Made {
     /// Packets by their keys.
     pub packets: Vec<(Digest, Vec<u8>)>,
+    /// What the work of the job took; empty where it is not told.
     pub spent: Vec<Spent>,
     /// Whether no worker was at it: somebody had the same job done before.
     pub remembered: bool,
@@ -34,6 +39,7 @@ pub struct Made {
 
 /// What became of a job.
 pub enum Executed {
+    /// It was done, or had been done before.
     Made(Made),
     /// The workers cannot do this work, and will not be able to: they have another compiler.
     Refused(String),
@@ -49,11 +55,15 @@ pub type Taker = Box<dyn FnOnce(Executed) + Send>;
 /// Jobs that wait for a worker, that are worked on, and whose results came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Jobs that wait for a worker.
     pub queued: u64,
+    /// Jobs that a worker has begun.
     pub running: u64,
+    /// Jobs whose results came.
     pub fetched: u64,
 }
 
+/// Workers on other machines.
 pub trait Elsewhere: Send + Sync {
     /// How many jobs may be under way.
     fn slots(&self) -> usize;
@@ -67,5 +77,6 @@ pub trait Elsewhere: Send + Sync {
     /// Takes a job back that nobody has begun; then its taker is not called. Else it goes on.
     fn recall(&self, number: u64) -> bool;
 
+    /// How many of its jobs there are of each sort.
     fn tally(&self) -> Tally;
 }

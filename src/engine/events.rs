@@ -8,52 +8,76 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+/// What a run tells while it goes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
+    /// A run begins.
     Started {
+        /// The labels of its nodes, in the order of the graph.
         nodes: &'a [String],
     },
     /// A node's number of tasks has become known.
     Sized {
+        /// The label of the node.
         node: &'a str,
+        /// How many tasks the node has.
         tasks: u64,
     },
     /// Part of a node is done.
     Progress {
+        /// The label of the node.
         node: &'a str,
+        /// How many tasks the node has.
         tasks: u64,
+        /// How many of them were executed so far.
         executed: u64,
+        /// How many of them are done so far without being executed.
         cached: u64,
+        /// How many of them failed so far.
         failed: u64,
+        /// How many of them are findings so far.
         findings: u64,
     },
     /// One item could not be done.
     Failed {
+        /// The label of the node.
         node: &'a str,
+        /// The name of the item.
         item: &'a str,
+        /// Why it could not be done.
         message: &'a str,
     },
+    /// Something that the user should know, and that no item is to blame for.
     Notice {
+        /// What it is, in words.
         message: &'a str,
     },
     /// Jobs on other machines: those that wait for a worker, that are worked on, and whose results came.
     Elsewhere {
+        /// Jobs that wait for a worker.
         queued: u64,
+        /// Jobs that a worker has begun.
         running: u64,
+        /// Jobs whose results came.
         fetched: u64,
     },
     /// All tasks are done, or the run was stopped.
     Finished {
+        /// Whether the run was stopped before its end.
         stopped: bool,
+        /// How long the run took; in JSON, in seconds.
         #[serde(serialize_with = "seconds")]
         time: Duration,
     },
     /// After the tasks, differences are told apart as bugs, and then findings are looked into: so many
     /// of them were, and the next one is of this test. Once all of them were, there is no next one.
     Investigating {
+        /// How many findings were looked into.
         done: u64,
+        /// How many findings there are.
         findings: u64,
+        /// The name of the test that is next; empty at the end.
         test: &'a str,
     },
 }
@@ -62,7 +86,9 @@ fn seconds<S: serde::Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Erro
     s.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
+/// Someone who hears the events of a run.
 pub trait Listener: Send + Sync {
+    /// Hears one event. It comes from whichever thread it happens in.
     fn event(&self, event: &Event);
 
     /// Why it could not hand on all that it heard.
@@ -100,6 +126,7 @@ pub struct Lines<W: Write + Send> {
 }
 
 impl<W: Write + Send> Lines<W> {
+    /// A listener that writes to `out`.
     pub fn new(out: W) -> Lines<W> {
         Lines { out: Mutex::new(out), failed: OnceLock::new() }
     }

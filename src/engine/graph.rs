@@ -16,6 +16,7 @@ use litmake_base::stop::{Stop, Stopping};
 /// What one item came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// The result, which counts from now on.
     Done(Vec<u8>),
     /// Done, and someone should look at it.
     Finding(Vec<u8>),
@@ -27,6 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome of work that was told to stop.
     pub fn stopped() -> Outcome {
         Outcome::Failed(Failure::stopped())
     }
@@ -50,12 +52,14 @@ impl From<Result<Vec<u8>, Failure>> for Outcome {
 /// What work may ask about the run.
 #[derive(Clone, Default)]
 pub struct Context {
+    /// Whether the run should end early, and who asks it to.
     pub stop: Stop,
     /// Where work on one item that takes long may keep what it has done of it.
     pub records: Option<Arc<dyn Records>>,
 }
 
 impl Context {
+    /// Whether the run is to end early, so that work on an item may give up.
     pub fn stopped(&self) -> bool {
         self.stop.asked()
     }
@@ -84,19 +88,23 @@ pub trait Source: Send + Sync {
 /// What a list was made from: so many were looked at, of which so many are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// How many candidates were looked at.
     pub considered: u64,
+    /// How many of them were left out, by the reason in words.
     pub dropped: BTreeMap<String, u64>,
     /// How many of its items were made for it, and not before. Not part of what is encoded.
     pub made: u64,
 }
 
 impl Counts {
+    /// Notes that so many were left out for a reason.
     pub fn drop(&mut self, why: &str, n: u64) {
         if n > 0 {
             *self.dropped.entry(why.to_string()).or_default() += n;
         }
     }
 
+    /// The bytes that [`Counts::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.considered.to_le_bytes().to_vec();
         out.extend_from_slice(&(self.dropped.len() as u32).to_le_bytes());
@@ -131,6 +139,7 @@ pub enum Travels {
     Never,
     /// It takes less time than sending it, and goes along with what it needs.
     Along,
+    /// It takes long enough to be sent on its own.
     Alone,
     /// Like alone; and this machine lacks what it takes.
     Only,
@@ -175,9 +184,12 @@ pub trait Map: Send + Sync {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
 }
 
+/// What a node does.
 #[derive(Clone)]
 pub enum Work {
+    /// Finds the items of a list.
     Source(Arc<dyn Source>),
+    /// Works on each item of its inputs.
     Map(Arc<dyn Map>),
     /// Of the items of the first input, the first of each that have equal content in the second.
     Distinct,
@@ -188,19 +200,23 @@ pub enum Work {
 /// The parts that a node's fingerprint is made of, by name, so that it can be said which changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
+    /// The digest of each part, by its name.
     pub parts: BTreeMap<String, Digest>,
 }
 
 impl Fingerprint {
+    /// Adds a part, or replaces the one of its name.
     pub fn with(mut self, name: &str, digest: Digest) -> Fingerprint {
         self.parts.insert(name.to_string(), digest);
         self
     }
 
+    /// Adds the digest of a text as a part.
     pub fn with_text(self, name: &str, text: &str) -> Fingerprint {
         self.with(name, Digest::of(text.as_bytes()))
     }
 
+    /// The digest of all parts, which goes into every key of the node.
     pub fn digest(&self) -> Digest {
         let mut key = Keyer::new("node/1");
         for (name, part) in &self.parts {
@@ -210,16 +226,21 @@ impl Fingerprint {
     }
 }
 
+/// A node of the graph: an instance of a stage, with the work that it does.
 #[derive(Clone)]
 pub struct Node {
     /// As people see it; several nodes may share one.
     pub label: String,
+    /// The kind of its stage.
     pub kind: String,
+    /// The nodes that it consumes, as indices into [`Graph::nodes`].
     pub inputs: Vec<usize>,
     /// Nodes that work on the parts of what the first input gives: the content of an item has,
     /// after that of its inputs, for each of these what became of the item's parts in it.
     pub joined: Vec<usize>,
+    /// What its results depend on beside its inputs.
     pub fingerprint: Fingerprint,
+    /// What it does.
     pub work: Work,
     /// Failures of this kind are of interest only where they are not those of an input.
     pub hidden: bool,
@@ -228,6 +249,7 @@ pub struct Node {
 /// Nodes, each after those that it consumes.
 #[derive(Clone, Default)]
 pub struct Graph {
+    /// Nodes name each other by their places here.
     pub nodes: Vec<Node>,
 }
 

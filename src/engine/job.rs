@@ -19,16 +19,24 @@ pub enum Part {
     /// The items of the task. It is the first.
     Items,
     /// Results that are known, by the content of the item that they are of.
-    Known { of: usize },
+    Known {
+        /// The place whose results are known.
+        of: usize,
+    },
     /// The list of the parts of what another place gives.
-    Parts { of: usize },
+    Parts {
+        /// The place that gives the bundles.
+        of: usize,
+    },
     /// Work to be done.
     Work {
         /// The stage, for people.
         label: String,
         /// What the work is, by the parts of its fingerprint.
         fingerprint: BTreeMap<String, Digest>,
+        /// The places whose results the work takes, in order.
         inputs: Vec<usize>,
+        /// The places on parts of the items whose results the work takes, too.
         joined: Vec<usize>,
         /// Whether its results are asked for, or only made for others.
         wanted: bool,
@@ -38,6 +46,7 @@ pub enum Part {
 /// A stretch of rows of one list, and what is to be done with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
+    /// What stands at each place, from the items on.
     pub parts: Vec<Part>,
     /// How many items each strip has. A strip of a piece of work gives one packet.
     pub strips: Vec<u32>,
@@ -55,7 +64,9 @@ pub struct Job {
     /// What the other machine is asked about itself; mostly nothing. The answer is a packet under the digest
     /// of the question, before all others.
     pub question: Vec<u8>,
+    /// What is to be done, one stretch after the other.
     pub tasks: Vec<Task>,
+    /// Every content that a task names by its digest, each once.
     pub contents: Vec<Vec<u8>>,
 }
 
@@ -102,16 +113,20 @@ impl Task {
 #[derive(Default)]
 pub struct Contents {
     seen: FxHashSet<Digest>,
-    pub all: Vec<Vec<u8>>,
-    pub bytes: usize,
+    /// The contents, in the order in which they were added.
+    pub(crate) all: Vec<Vec<u8>>,
+    /// The size of all contents.
+    pub(crate) bytes: usize,
 }
 
 impl Contents {
-    pub fn has(&self, digest: &Digest) -> bool {
+    /// Whether a content is there already.
+    pub(crate) fn has(&self, digest: &Digest) -> bool {
         self.seen.contains(digest)
     }
 
-    pub fn add(&mut self, digest: Digest, content: Vec<u8>) {
+    /// Adds a content by its digest, where it is new.
+    pub(crate) fn add(&mut self, digest: Digest, content: Vec<u8>) {
         if self.seen.insert(digest) {
             self.bytes += content.len();
             self.all.push(content);
@@ -138,14 +153,17 @@ fn cells(reader: &mut Reader) -> Option<Vec<(Digest, Cell)>> {
 }
 
 impl Job {
+    /// Whether it has a question.
     pub fn asks(&self) -> bool {
         !self.question.is_empty()
     }
 
+    /// How many packets it gives.
     pub fn outputs(&self) -> usize {
         usize::from(self.asks()) + self.tasks.iter().map(Task::outputs).sum::<usize>()
     }
 
+    /// The bytes that [`Job::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put(&mut out, &self.question);

@@ -2,13 +2,11 @@
 //!
 //! It does not know litmus tests.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
-
 pub mod elsewhere;
 pub mod events;
 pub mod graph;
 pub mod job;
-pub mod packet;
+mod packet;
 pub mod parts;
 pub mod predict;
 pub mod remote;

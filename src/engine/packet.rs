@@ -58,7 +58,9 @@ pub fn begin_of(day: u32) -> u64 {
 /// What is known of one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Result {
+    /// The result.
     pub cell: Cell,
+    /// Whether it is kept for now, since the day of the packet.
     pub for_now: bool,
 }
 
@@ -67,6 +69,7 @@ pub struct Result {
 pub struct Packet {
     /// The day of what is kept for now; 0 where nothing is.
     pub day: u32,
+    /// One for each action; `None` where none is known.
     pub results: Vec<Option<Result>>,
     /// The contents of all cells, each once.
     pub contents: Vec<(Digest, Vec<u8>)>,
@@ -77,6 +80,7 @@ const FOR_GOOD: u8 = 1;
 const FOR_NOW: u8 = 2;
 
 impl Packet {
+    /// The bytes that [`Packet::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.day.to_le_bytes().to_vec();
         for result in &self.results {
@@ -143,7 +147,9 @@ impl Packet {
 
 /// One record, for those that are no results of actions.
 pub struct Single<'a> {
+    /// What kind of record it is.
     pub kind: Kind,
+    /// Its content.
     pub value: &'a [u8],
 }
 
@@ -153,10 +159,12 @@ impl<'a> Single<'a> {
         Keyer::new("record/1").field("record", &record.0).finish()
     }
 
+    /// The bytes that [`Single::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         [&[self.kind as u8][..], self.value].concat()
     }
 
+    /// Reads a record; `None` where the bytes are not one, or are a blob.
     pub fn decode(bytes: &'a [u8]) -> Option<Single<'a>> {
         let (kind, value) = bytes.split_first()?;
         // A blob is told by its content, and never travels alone.
@@ -169,6 +177,7 @@ impl<'a> Single<'a> {
 pub struct Bag(pub Vec<(Digest, Vec<u8>)>);
 
 impl Bag {
+    /// The bytes that [`Bag::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for (key, value) in &self.0 {
@@ -179,6 +188,7 @@ impl Bag {
         out
     }
 
+    /// Reads records; `None` where the bytes end within one.
     pub fn decode(mut bytes: &[u8]) -> Option<Bag> {
         let mut out = Vec::new();
         while !bytes.is_empty() {

@@ -6,11 +6,14 @@
 /// A list of named parts, and what else the stage has to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
+    /// The parts, by name and content.
     pub parts: Vec<(String, Vec<u8>)>,
+    /// What the stage says beside the parts.
     pub rest: Vec<u8>,
 }
 
 impl Bundle {
+    /// The bytes that [`Bundle::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = (self.parts.len() as u32).to_le_bytes().to_vec();
         for (name, content) in &self.parts {
@@ -21,6 +24,7 @@ impl Bundle {
         out
     }
 
+    /// Reads a bundle; `None` where the bytes are not one.
     pub fn decode(mut bytes: &[u8]) -> Option<Bundle> {
         let count = number(&mut bytes)?;
         let mut parts = Vec::new();
@@ -42,6 +46,7 @@ pub fn encode_results(results: &[Option<Vec<u8>>]) -> Vec<u8> {
     out
 }
 
+/// Reads what [`encode_results`] wrote; `None` where the bytes are not that.
 pub fn decode_results(mut bytes: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
     let mut out = Vec::new();
     while let Some((there, rest)) = bytes.split_first() {

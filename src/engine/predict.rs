@@ -9,8 +9,11 @@ use litmake_base::digest::Digest;
 /// What would become of a node's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prediction {
+    /// How many tasks the node has.
     pub tasks: u64,
+    /// Those whose results are known.
     pub cached: u64,
+    /// Those that run in any case.
     pub run: u64,
     /// Tasks that run unless what runs before them gives what it gave before.
     pub maybe: u64,

@@ -20,6 +20,7 @@ pub type Answers = Vec<Option<Vec<u8>>>;
 /// What is done with the answers. It is called once, from a thread of the cache.
 pub type Taker = Box<dyn FnOnce(Answers) + Send>;
 
+/// A cache on another machine, which is asked and is offered packets.
 pub trait Remote: Send + Sync {
     /// Asks for what is kept under some keys, and returns at once. The answers come in any case; where
     /// the cache cannot be reached, they are that it has nothing.
@@ -86,6 +87,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Gathered<'a> {
+    /// Begins work whose results travel under the key `about`.
     pub fn begin(store: &'a Store, remote: &'a dyn Remote, about: &Keyer) -> Gathered<'a> {
         Gathered {
             store,

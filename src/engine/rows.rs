@@ -11,6 +11,7 @@ use litmake_base::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum State {
+    /// Done, and nothing about it stands out.
     Done = 0,
     /// Done, and someone should look at it.
     Finding = 1,
@@ -24,7 +25,8 @@ pub enum State {
 }
 
 impl State {
-    pub fn from_byte(byte: u8) -> Option<State> {
+    /// The state of this number; `None` where there is none.
+    pub(crate) fn from_byte(byte: u8) -> Option<State> {
         [State::Done, State::Finding, State::Failed, State::Skipped, State::Broke]
             .into_iter()
             .find(|s| *s as u8 == byte)
@@ -39,7 +41,9 @@ impl State {
 /// The result of one item in one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
+    /// What became of the item.
     pub state: State,
+    /// The digest of the result, or of the failure.
     pub content: Digest,
 }
 
@@ -50,13 +54,15 @@ impl Cell {
         Cell { state, content: self.content }
     }
 
-    pub fn encode(self) -> [u8; 33] {
+    /// The 33 bytes that [`Cell::decode`] reads.
+    pub(crate) fn encode(self) -> [u8; 33] {
         let mut out = [self.state as u8; 33];
         out[1..].copy_from_slice(&self.content.0);
         out
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<Cell> {
+    /// Reads a cell; `None` where the bytes are not one.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Cell> {
         let (state, content) = bytes.split_first()?;
         Some(Cell { state: State::from_byte(*state)?, content: Digest::from_slice(content)? })
     }
@@ -65,19 +71,22 @@ impl Cell {
 /// A cell as it is stored under the key of its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    pub cell: Cell,
+    /// The cell.
+    pub(crate) cell: Cell,
     /// For what is kept for now: when it was made, in milliseconds since 1970. No part of the
     /// result, and so in no digest and no report.
-    pub made: Option<u64>,
+    pub(crate) made: Option<u64>,
 }
 
 impl Kept {
-    pub fn encode(self) -> Vec<u8> {
+    /// The bytes that [`Kept::decode`] reads.
+    pub(crate) fn encode(self) -> Vec<u8> {
         let made = self.made.map(u64::to_le_bytes);
         [&self.cell.encode()[..], made.as_ref().map_or(&[], |m| &m[..])].concat()
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<Kept> {
+    /// Reads a cell and when it was made; `None` where the bytes are not that.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Kept> {
         let (cell, made) = bytes.split_at_checked(33)?;
         let made = match made {
             [] => None,
@@ -87,10 +96,12 @@ impl Kept {
     }
 }
 
-pub fn encode_cells(cells: &[Cell]) -> Vec<u8> {
+/// The cells of a shard, one after the other.
+pub(crate) fn encode_cells(cells: &[Cell]) -> Vec<u8> {
     cells.iter().flat_map(|c| c.encode()).collect()
 }
 
+/// Reads what [`encode_cells`] wrote; `None` where the bytes are not that.
 pub fn decode_cells(bytes: &[u8]) -> Option<Vec<Cell>> {
     if !bytes.len().is_multiple_of(33) {
         return None;
@@ -101,10 +112,13 @@ pub fn decode_cells(bytes: &[u8]) -> Option<Vec<Cell>> {
 /// An item at the root of a family of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// The name of the item.
     pub name: Box<str>,
+    /// The digest of its content.
     pub content: Digest,
 }
 
+/// The items of a shard, one after the other.
 pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
     let mut out = Vec::with_capacity(entries.len() * 64);
     for entry in entries {
@@ -115,6 +129,7 @@ pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
     out
 }
 
+/// Reads what [`encode_entries`] wrote; `None` where the bytes are not that.
 pub fn decode_entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -137,7 +152,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub fn of(cells: &[Cell]) -> Shard {
+    /// The digest and the counts of some cells.
+    pub(crate) fn of(cells: &[Cell]) -> Shard {
         let mut counts = [0; 5];
         for cell in cells {
             counts[cell.state as usize] += 1;
@@ -145,15 +161,18 @@ impl Shard {
         Shard { digest: Digest::of(&encode_cells(cells)), counts }
     }
 
-    pub fn rows(&self) -> u32 {
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> u32 {
         self.counts.iter().sum()
     }
 
-    pub fn count(&self, state: State) -> u32 {
+    /// How many of its rows are in a state.
+    pub(crate) fn count(&self, state: State) -> u32 {
         self.counts[state as usize]
     }
 
-    pub fn encode(&self) -> Vec<u8> {
+    /// The 52 bytes that [`Shard::decode`] reads.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.digest.0.to_vec();
         for n in self.counts {
             out.extend_from_slice(&n.to_le_bytes());
@@ -161,7 +180,8 @@ impl Shard {
         out
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<Shard> {
+    /// Reads a shard; `None` where the bytes are not one.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Shard> {
         if bytes.len() != 52 {
             return None;
         }

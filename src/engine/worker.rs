@@ -27,15 +27,20 @@ const TOLD: usize = 3;
 
 /// A packet with its key and its place among those that the job may give.
 pub struct Given {
+    /// Its place among the packets that the job may give.
     pub place: usize,
+    /// The key under which the other machine looks for it.
     pub key: Digest,
+    /// The packet, encoded.
     pub packet: Vec<u8>,
 }
 
 /// What came of a job.
 #[derive(Default)]
 pub struct Done {
+    /// The packets, in the order of their places.
     pub packets: Vec<Given>,
+    /// What each piece of work took.
     pub spent: Vec<Spent>,
     /// Why some of it broke, in the first few words of each kind.
     pub broke: Vec<String>,

@@ -29,32 +29,39 @@ pub const MAX_INSERTS: usize = 3;
 /// One event, with the edge that starts from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    pub edge: Edge,
-    pub dir: Dir,
-    pub atom: Option<Atom>,
-    pub loc: u8,
+    /// The edge that starts from it.
+    pub(crate) edge: Edge,
+    /// Whether it reads or writes.
+    pub(crate) dir: Dir,
+    /// The annotation that it bears.
+    pub(crate) atom: Option<Atom>,
+    /// Its location, as an index into [`LOCS`].
+    pub(crate) loc: u8,
     /// What is read, or the operand that is written.
-    pub value: i32,
+    pub(crate) value: i32,
     /// The content of the location after a write.
-    pub cell: i32,
+    pub(crate) cell: i32,
     /// The read or the write of a read-modify-write.
-    pub rmw: bool,
+    pub(crate) rmw: bool,
     /// What a write finds.
-    pub before: i32,
+    pub(crate) before: i32,
     /// Whether what is read says something of the cycle.
-    pub telling: bool,
-    pub inserts: [u8; MAX_INSERTS],
-    pub n_inserts: u8,
+    pub(crate) telling: bool,
+    /// The fences of their own directly before it, as indices into those of the dialect.
+    pub(crate) inserts: [u8; MAX_INSERTS],
+    /// How many of `inserts` there are.
+    pub(crate) n_inserts: u8,
 }
 
 /// The writes to one location, in coherence order.
 #[derive(Clone, Debug, Default)]
 pub struct Writes {
-    pub cells: Vec<i32>,
+    /// The content of the location after each write.
+    pub(crate) cells: Vec<i32>,
     /// Whether an access is annotated so that the final value should be looked at.
-    pub worth: bool,
+    pub(crate) worth: bool,
     /// Whether an access is to two elements; then the second has this value at the end.
-    pub pair: Option<i32>,
+    pub(crate) pair: Option<i32>,
 }
 
 /// A position in a cycle of `n`, less than once around it: a division costs more than the rest.
@@ -65,15 +72,16 @@ fn around(at: usize, n: usize) -> usize {
 /// What a cycle may look like.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    pub threads: usize,
+    /// The most threads; where `exact_threads` says so, the least, too.
+    pub(crate) threads: usize,
     /// Exactly so many threads, not up to so many.
-    pub exact_threads: bool,
+    pub(crate) exact_threads: bool,
     /// Events, and fences of their own, in one thread.
-    pub per_thread: usize,
+    pub(crate) per_thread: usize,
     /// Threads may go against coherence from their first to their last event.
-    pub allow_back: bool,
+    pub(crate) allow_back: bool,
     /// All events may be at one location.
-    pub one_location: bool,
+    pub(crate) one_location: bool,
 }
 
 impl Shape {
@@ -93,21 +101,25 @@ pub struct Workshop {
     /// Edges after merging, in normal rotation.
     pub edges: Vec<Edge>,
     /// Events from the first of the first thread on.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     /// Where each thread begins in `events`; the last entry is their number.
-    pub threads: Vec<usize>,
-    pub writes: Vec<Writes>,
-    pub locs: usize,
+    pub(crate) threads: Vec<usize>,
+    /// The writes to each location, by its index into [`LOCS`].
+    pub(crate) writes: Vec<Writes>,
+    /// How many locations there are.
+    pub(crate) locs: usize,
     work: Vec<Event>,
     starts: Vec<usize>,
 }
 
 impl Workshop {
-    pub fn thread(&self, i: usize) -> &[Event] {
+    /// The events of one thread, in program order.
+    pub(crate) fn thread(&self, i: usize) -> &[Event] {
         &self.events[self.threads[i]..self.threads[i + 1]]
     }
 
-    pub fn thread_count(&self) -> usize {
+    /// How many threads there are.
+    pub(crate) fn thread_count(&self) -> usize {
         self.threads.len().saturating_sub(1)
     }
 

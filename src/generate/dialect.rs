@@ -6,6 +6,7 @@
 use super::edge::{Atom, Dep, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
 use litmake_litmus::Arch;
 
+/// A fence of a dialect, with its names.
 pub struct FenceInfo {
     /// The name in cycles, such as `DMB.SY`.
     pub name: &'static str,
@@ -17,18 +18,23 @@ pub struct FenceInfo {
 
 /// The vocabulary of one dialect.
 pub struct Dialect {
+    /// The dialect of litmus tests.
     pub arch: Arch,
     /// The name of an access without annotation.
     pub plain: &'static str,
+    /// What accesses can be annotated with, sizes left out, by name.
     pub atoms: &'static [(&'static str, Atom)],
     /// Annotations that say to which bytes an access is. They are not among `all`.
     pub sizes: &'static [(&'static str, Atom)],
+    /// The fences. Edges name them by their index here.
     pub fences: &'static [FenceInfo],
     /// The fence that `Fence` and observers stand for.
     pub strong: u8,
+    /// The dependencies, by name.
     pub deps: &'static [(&'static str, Dep)],
     /// What `Dp` and `Ctrl` alone stand for, to reads and to writes.
     pub default_dep: Option<[DepKind; 4]>,
+    /// The read-modify-writes, by name.
     pub rmws: &'static [(&'static str, Rmw)],
     /// What the name stands for that older tests use.
     pub rmw: Rmw,
@@ -355,7 +361,8 @@ impl Dialect {
         self.atoms.iter().chain(self.sizes)
     }
 
-    pub fn atom_name(&self, atom: Option<Atom>) -> &'static str {
+    /// The name of an annotation, or of an access without one.
+    pub(crate) fn atom_name(&self, atom: Option<Atom>) -> &'static str {
         match atom {
             None => self.plain,
             Some(a) => {
@@ -365,15 +372,18 @@ impl Dialect {
         }
     }
 
-    pub fn dep_name(&self, dep: Dep) -> &'static str {
+    /// The name of a dependency.
+    pub(crate) fn dep_name(&self, dep: Dep) -> &'static str {
         self.deps.iter().find(|(_, d)| *d == dep).map_or("?", |(n, _)| n)
     }
 
-    pub fn rmw_name(&self, rmw: Rmw) -> &'static str {
+    /// The name of a read-modify-write.
+    pub(crate) fn rmw_name(&self, rmw: Rmw) -> &'static str {
         self.rmws.iter().find(|(_, r)| *r == rmw).map_or("?", |(n, _)| n)
     }
 
-    pub fn fence(&self, fence: u8) -> &'static FenceInfo {
+    /// The fence that an edge names.
+    pub(crate) fn fence(&self, fence: u8) -> &'static FenceInfo {
         &self.fences[usize::from(fence) % self.fences.len()]
     }
 

@@ -13,18 +13,22 @@ use litmake_litmus::{self as litmus, Arch, Test};
 /// A line of an assembly thread: a range of the draft's text, and how labels stand to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DraftLine {
-    pub start: u32,
-    pub end: u32,
+    /// Where the line begins in [`Draft::text`].
+    pub(crate) start: u32,
+    /// Where it ends.
+    pub(crate) end: u32,
     /// The label that it bears, counted from 1; 0 for none.
-    pub label: u16,
+    pub(crate) label: u16,
     /// The label that it ends in, being a branch.
-    pub target: u16,
+    pub(crate) target: u16,
 }
 
+/// A place whose final value the condition asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// A thread and the number of a register in it.
     Reg(u8, u8),
+    /// A location, as an index into [`LOCS`].
     Loc(u8),
 }
 
@@ -44,38 +48,48 @@ pub enum Ask {
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
     /// The C type of its elements.
-    pub ty: &'static str,
-    pub len: u16,
+    pub(crate) ty: &'static str,
+    /// How many elements it has.
+    pub(crate) len: u16,
     /// The element of each location.
-    pub index: [u16; MAX_LOCS],
+    pub(crate) index: [u16; MAX_LOCS],
 }
 
-pub const ARRAY: &str = "s";
+/// The name of the object in which locations lie.
+pub(crate) const ARRAY: &str = "s";
 
+/// A test as it is being made. Its buffers are used for one test after the other.
 #[derive(Default)]
 pub struct Draft {
+    /// The dialect; `None` before the first test.
     pub arch: Option<Arch>,
+    /// The name of the test.
     pub name: String,
+    /// The quoted line under the name.
     pub doc: String,
-    pub text: String,
-    pub lines: Vec<DraftLine>,
+    /// The text of all lines of code.
+    pub(crate) text: String,
+    /// The lines of all threads.
+    pub(crate) lines: Vec<DraftLine>,
     /// Where each thread begins in `lines`, and their number at the end. In C, a line is a
     /// function.
-    pub threads: Vec<usize>,
+    pub(crate) threads: Vec<usize>,
     /// Thread, register and location, sorted.
-    pub init: Vec<(u8, u8, u8)>,
+    pub(crate) init: Vec<(u8, u8, u8)>,
     /// Registers that hold constants from the start: thread, register, value.
-    pub values: Vec<(u8, u8, i32)>,
+    pub(crate) values: Vec<(u8, u8, i32)>,
     /// Types of locations, where a test has to give them: location, C name.
-    pub types: Vec<(u8, &'static str)>,
+    pub(crate) types: Vec<(u8, &'static str)>,
     /// What locations are elements of, where they are no variables of their own.
-    pub array: Option<Array>,
+    pub(crate) array: Option<Array>,
     /// Locations that are two elements, and the second's value at the end.
-    pub pairs: Vec<(u8, i32)>,
+    pub(crate) pairs: Vec<(u8, i32)>,
     /// Functions that threads of a C test call.
-    pub helpers: Vec<String>,
+    pub(crate) helpers: Vec<String>,
+    /// What the condition asks for: places, and the value of each.
     pub shown: Vec<(Shown, i32)>,
-    pub ask: Ask,
+    /// How the condition asks for it.
+    pub(crate) ask: Ask,
     labels: Vec<u32>,
     order: Vec<(u32, u32)>,
     sorted: String,
@@ -127,7 +141,8 @@ pub fn number(n: i64, out: &mut String) {
 }
 
 impl Draft {
-    pub fn clear(&mut self, arch: Arch) {
+    /// Empties the buffers for a test of a dialect.
+    pub(crate) fn clear(&mut self, arch: Arch) {
         self.arch = Some(arch);
         self.ask = Ask::Exists;
         for text in [&mut self.name, &mut self.doc, &mut self.text] {
@@ -148,7 +163,8 @@ impl Draft {
         self.arch.unwrap_or(Arch::C)
     }
 
-    pub fn thread_count(&self) -> usize {
+    /// How many threads there are.
+    pub(crate) fn thread_count(&self) -> usize {
         self.threads.len().saturating_sub(1)
     }
 

@@ -6,35 +6,49 @@
 /// The direction of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dir {
+    /// A write.
     W,
+    /// A read.
     R,
 }
 
 /// Whether the ends of an edge are at the same location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sd {
+    /// They are.
     Same,
+    /// They are not.
     Diff,
 }
 
 /// Whether the ends of a communication are in the same thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ie {
+    /// In the same thread.
     Int,
+    /// In different threads.
     Ext,
 }
 
+/// A communication: how two accesses of one location follow each other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Com {
+    /// From a write to a read that returns it.
     Rf,
+    /// From a read to a write that comes after the one that it returns.
     Fr,
+    /// From a write to one that comes later in coherence.
     Co,
 }
 
+/// How one event depends on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DepKind {
+    /// Its address is computed from the value.
     Addr,
+    /// What it writes is computed from the value.
     Data,
+    /// It is behind a branch that the value decides.
     Ctrl,
     /// A control dependency with the dialect's instruction barrier behind the branch.
     CtrlIsb,
@@ -43,17 +57,24 @@ pub enum DepKind {
 /// A dependency; `csel` carries it through a conditional select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dep {
+    /// How the event depends on the read.
     pub kind: DepKind,
+    /// Whether a conditional select is on the way.
     pub csel: bool,
 }
 
 /// What a read-modify-write computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RmwOp {
+    /// The sum.
     Add,
+    /// The old value less the operand.
     Sub,
+    /// Bitwise and.
     And,
+    /// Bitwise or.
     Or,
+    /// Bitwise exclusive or.
     Xor,
     /// And with the complement of the operand.
     Clr,
@@ -64,6 +85,7 @@ pub enum RmwOp {
 pub enum Rmw {
     /// A loop of a load-linked and a store-conditional.
     LxSx,
+    /// An exchange.
     Exch,
     /// A compare-exchange that expects what it finds.
     Cas,
@@ -93,20 +115,28 @@ impl Rmw {
 /// The strength of an access. Each dialect has some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
+    /// None: a plain access.
     Plain,
+    /// Acquire.
     Acq,
     /// AArch64's weaker acquire (LDAPR).
     AcqPc,
+    /// Release.
     Rel,
+    /// Acquire and release.
     AcqRel,
+    /// Sequentially consistent.
     Sc,
+    /// Relaxed.
     Rlx,
+    /// Consume.
     Con,
 }
 
 /// The annotation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Atom {
+    /// A strength alone.
     Order(Order),
     /// An access made by a read-modify-write: a loop of load-linked and store-conditional with
     /// these strengths, or an exchange.
@@ -124,18 +154,24 @@ pub enum Atom {
 /// Some bytes of a location: how many, and from where on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size {
-    pub bytes: u8,
-    pub offset: u8,
+    /// How many bytes.
+    pub(crate) bytes: u8,
+    /// The first of them, counted from the least significant one.
+    pub(crate) offset: u8,
 }
 
 impl Size {
-    pub const WORD: Size = Size { bytes: 4, offset: 0 };
-    pub const LOW: Size = Size { bytes: 2, offset: 0 };
-    pub const HIGH: Size = Size { bytes: 2, offset: 2 };
+    /// A whole location of four bytes.
+    pub(crate) const WORD: Size = Size { bytes: 4, offset: 0 };
+    /// The lower half of it.
+    pub(crate) const LOW: Size = Size { bytes: 2, offset: 0 };
+    /// The upper half of it.
+    pub(crate) const HIGH: Size = Size { bytes: 2, offset: 2 };
     /// Values have to fit one byte.
     pub const MOST: i32 = 127;
 
-    pub fn overlaps(self, other: Size) -> bool {
+    /// Whether some byte is in both.
+    pub(crate) fn overlaps(self, other: Size) -> bool {
         self.offset < other.offset + other.bytes && other.offset < self.offset + self.bytes
     }
 
@@ -163,9 +199,13 @@ impl Size {
 /// The sorts of accesses to two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pair {
+    /// An access without annotation.
     Plain,
+    /// One that bypasses the cache.
     NonTemporal,
+    /// An acquire.
     Acq,
+    /// A release.
     Rel,
     /// A weaker acquire of each of the two (LDIAPP).
     AcqPc,
@@ -187,28 +227,38 @@ pub fn settled(atom: Option<Atom>) -> Option<Atom> {
 /// A fence: an index into the dialect's list.
 pub type Fence = u8;
 
+/// How the source of an edge and its target are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// A communication, within a thread or between two.
     Com(Com, Ie),
+    /// Program order: whether the location stays, and the directions of source and target.
     Po(Sd, Dir, Dir),
+    /// A fence between them; else as program order.
     Fenced(Fence, Sd, Dir, Dir),
+    /// A dependency on a read: whether the location stays, and the direction of the target.
     Dp(Dep, Sd, Dir),
     /// A fence between two edges, which is no edge itself.
     Insert(Fence),
+    /// The read and the write of one read-modify-write.
     Rmw(Rmw),
     /// No edge: an annotation of the event where its neighbours meet.
     Id,
 }
 
+/// A relaxation between two events, its source and its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
+    /// How they are related.
     pub kind: Kind,
     /// The annotations of the source and of the target, where they are given.
     pub a1: Option<Atom>,
+    /// The annotation of the target.
     pub a2: Option<Atom>,
 }
 
 impl Edge {
+    /// An edge that says nothing of annotations.
     pub fn plain(kind: Kind) -> Edge {
         Edge { kind, a1: None, a2: None }
     }
@@ -223,6 +273,7 @@ impl Edge {
         }
     }
 
+    /// The direction that the target must have; `None` where there is no such thing.
     pub fn target(self) -> Option<Dir> {
         match self.kind {
             Kind::Com(Com::Rf, _) => Some(Dir::R),
@@ -232,6 +283,7 @@ impl Edge {
         }
     }
 
+    /// Whether its ends are at the same location.
     pub fn sd(self) -> Sd {
         match self.kind {
             Kind::Po(sd, ..) | Kind::Fenced(_, sd, ..) | Kind::Dp(_, sd, _) => sd,
@@ -239,7 +291,8 @@ impl Edge {
         }
     }
 
-    pub fn is_ext(self) -> bool {
+    /// Whether it leads to another thread.
+    pub(crate) fn is_ext(self) -> bool {
         matches!(self.kind, Kind::Com(_, Ie::Ext))
     }
 
@@ -248,11 +301,13 @@ impl Edge {
         Edge { kind: self.kind, a1: settled(self.a1), a2: settled(self.a2) }
     }
 
-    pub fn is_com(self) -> bool {
+    /// Whether it is a communication.
+    pub(crate) fn is_com(self) -> bool {
         matches!(self.kind, Kind::Com(..))
     }
 
-    pub fn is_rmw(self) -> bool {
+    /// Whether it is a read-modify-write.
+    pub(crate) fn is_rmw(self) -> bool {
         matches!(self.kind, Kind::Rmw(_))
     }
 

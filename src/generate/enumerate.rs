@@ -31,7 +31,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub const NAMES: [(&'static str, Mode); 6] = [
+    /// Every mode, by the name that a recipe gives it.
+    pub(crate) const NAMES: [(&'static str, Mode); 6] = [
         ("default", Mode::Default),
         ("sc", Mode::Sc),
         ("critical", Mode::Critical),
@@ -66,9 +67,11 @@ pub struct Family {
     pub exact_size: bool,
     /// How many different relaxations of `relax` a cycle may have: at least and at most.
     pub mix: (usize, usize),
+    /// Which relaxations may follow one another.
     pub mode: Mode,
     /// Fences that order what other threads did (diy's cumulativity) may stand beside `Rfe`.
     pub cumulative: bool,
+    /// What cycles may look like.
     pub shape: Shape,
 }
 
@@ -195,7 +198,8 @@ impl Location {
 }
 
 impl Search {
-    pub fn new(dialect: &Dialect, family: &Family) -> Search {
+    /// Prepares the enumeration of a family.
+    pub(crate) fn new(dialect: &Dialect, family: &Family) -> Search {
         let mut all: Vec<Chunk> = Vec::new();
         for r in &family.relax {
             all.push(Chunk::new(r, true));

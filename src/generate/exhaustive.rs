@@ -16,18 +16,24 @@ use super::observe::Observe;
 /// What stands between an access and the next one of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Between {
+    /// Nothing.
     Nothing,
     /// The strongest fence.
     Fence,
     /// One of the dialect's other fences, by number.
     Weak(Fence),
+    /// A dependency of the next one on this one, which reads.
     Dep(DepKind),
 }
 
+/// One access of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
+    /// Whether it reads or writes.
     pub dir: Dir,
+    /// Its location, by number.
     pub loc: u8,
+    /// The annotation that it bears.
     pub atom: Option<Atom>,
     /// Whether a read-modify-write makes it: one that writes what it is given, or one that leaves
     /// what it reads.
@@ -36,16 +42,21 @@ pub struct Access {
     pub between: Between,
 }
 
+/// The accesses of each thread, in program order.
 pub type Program = Vec<Vec<Access>>;
 
 /// What programs are made of.
 #[derive(Clone, Debug)]
 pub struct Bounds {
+    /// The most threads.
     pub threads: usize,
+    /// The most events.
     pub events: usize,
+    /// The most locations.
     pub locations: usize,
     /// The first costs nothing.
     pub atoms: Vec<Option<Atom>>,
+    /// What may stand between an access and the next one.
     pub between: Vec<Between>,
     /// Whether accesses may be made by read-modify-writes.
     pub rmws: bool,
@@ -54,6 +65,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Bounds of plain accesses with nothing between them.
     pub fn new(threads: usize, events: usize, locations: usize) -> Bounds {
         Bounds {
             threads,

@@ -3,8 +3,6 @@
 //! It makes litmus tests of every dialect and knows how instructions are written, but neither
 //! what a model allows (only `distinguish` asks the simulator) nor how tests are stored.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
-
 pub mod axes;
 pub mod cycle;
 pub mod dialect;
@@ -16,7 +14,7 @@ pub mod exhaustive;
 pub mod families;
 pub mod name;
 pub mod named;
-pub mod observe;
+mod observe;
 mod packed;
 pub mod recipe;
 pub mod syntax;
@@ -43,7 +41,9 @@ use packed::Packed;
 /// Makes tests out of cycles, one after the other, in buffers that are used again.
 #[derive(Default)]
 pub struct Maker {
+    /// The cycle, and its events.
     pub shop: Workshop,
+    /// The test that was made last.
     pub draft: Draft,
     namer: Namer,
 }
@@ -94,16 +94,22 @@ impl Maker {
 pub struct Tally {
     /// Cycles, or whatever else tests are made from, that were looked at.
     pub cycles: u64,
+    /// Those that became tests.
     pub tests: u64,
     dropped: Vec<(Refused, u64)>,
 }
 
 /// Why something that makes a test is not among the tests; other reasons say why it makes none.
 pub const REPEATED: Refused = "the same test as another";
+/// A reason: only some families of cycles were asked for.
 pub const OTHER_FAMILY: Refused = "of a family that was not asked for";
+/// A reason: its name is among those to leave out.
 pub const EXCLUDED: Refused = "excluded by name";
+/// A reason: `keep` asks for tests that it is not among.
 pub const FILTERED: Refused = "not what `keep` asks for";
+/// A reason: only some of the tests were asked for, by chance.
 pub const SAMPLED: Refused = "not in the sample";
+/// A reason: there are as many tests before it as were asked for.
 pub const LIMITED: Refused = "beyond the limit";
 
 impl Tally {
@@ -112,7 +118,8 @@ impl Tally {
         self.dropped_many(why, 1);
     }
 
-    pub fn dropped_many(&mut self, why: Refused, n: u64) {
+    /// Counts so many that were looked at, and dropped for a reason.
+    pub(crate) fn dropped_many(&mut self, why: Refused, n: u64) {
         if n == 0 {
             return;
         }
@@ -128,6 +135,7 @@ impl Tally {
         self.dropped_many(why, n);
     }
 
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         self.cycles += other.cycles;
         self.tests += other.tests;
@@ -136,6 +144,7 @@ impl Tally {
         }
     }
 
+    /// How many were the same test as another.
     pub fn repeated(&self) -> u64 {
         self.dropped.iter().filter(|(w, _)| *w == REPEATED).map(|(_, n)| n).sum()
     }
@@ -162,6 +171,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// Changes a name that was there before to one that was not.
     pub fn unique(&mut self, name: &mut String) {
         use std::hash::{Hash, Hasher};
         loop {
@@ -187,25 +197,20 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Notes a test by its hash; whether it is new.
     pub fn insert(&mut self, hash: &blake3::Hash) -> bool {
         self.hashes.insert(short(hash))
-    }
-
-    pub fn len(&self) -> usize {
-        self.hashes.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
     }
 }
 
 /// A generated test, away from the buffers it was made in.
 #[derive(Clone, Debug)]
 pub struct Made {
+    /// The name of the test.
     pub name: String,
     /// Everything behind the line with the name.
     body: Packed,
+    /// The first bits of the hash of its canonical form, as [`short`] has them.
     pub hash: u128,
 }
 

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::cycle::{LOCS, Refused, Workshop, size};
 use super::edge::{Com, Dir, Ie, Kind};
 
+/// What of a test is observed to tell its cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Observe {
     /// Registers, and final values where two writes meet; a cycle that needs more is left out.
@@ -33,6 +34,7 @@ pub struct Plan {
     pub finals: SmallVec<[(u8, i32); 4]>,
     /// Observer threads: the location, and the values in the order in which they are seen.
     pub observers: SmallVec<[(u8, SmallVec<[i32; 4]>); 1]>,
+    /// Whether what reads return is looked at.
     pub registers: bool,
     local: bool,
 }
@@ -43,6 +45,7 @@ pub fn loc_order(locs: usize) -> impl Iterator<Item = u8> {
 }
 
 impl Observe {
+    /// Every way, by the name that a recipe gives it.
     pub const NAMES: [(&'static str, Observe); 7] = [
         ("avoid", Observe::Avoid),
         ("accept", Observe::Accept),

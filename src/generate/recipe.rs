@@ -20,35 +20,53 @@ use litmake_litmus::Arch;
 /// A text that a user wrote, and where: for diagnostics.
 pub type Text = Source;
 
+/// What a user asks for. Texts are read when it is prepared.
 #[derive(Clone, Debug)]
 pub struct Recipe {
+    /// The dialect of the tests.
     pub arch: Arch,
+    /// Cycles that are written out.
     pub cycles: Vec<Text>,
     /// Relaxations that cycles may be made of.
     pub vocabulary: Vec<Text>,
     /// Relaxations of which each cycle has to have one.
     pub relax: Vec<Text>,
+    /// Sequences of relaxations that no cycle may have.
     pub reject: Vec<Text>,
     /// Annotations over which accesses that say nothing are varied.
     pub annotations: Vec<Text>,
     /// Names of families (`MP`, `IRIW`) that alone are kept.
     pub shapes: Vec<Text>,
+    /// How many relaxations a cycle has at most.
     pub size: usize,
+    /// Whether it has exactly as many.
     pub exact_size: bool,
+    /// How many threads a test has at most.
     pub threads: usize,
+    /// Whether it has exactly as many.
     pub exact_threads: bool,
+    /// How many events, and fences of their own, a thread has at most.
     pub per_thread: usize,
+    /// How many different relaxations of `relax` a cycle has, at least and at most; one where it is
+    /// `None`.
     pub mix: Option<(usize, usize)>,
+    /// The name of a [`Mode`].
     pub mode: Text,
+    /// The name of an [`Observe`].
     pub observe: Text,
+    /// How the condition asks for the outcome of a cycle.
     pub ask: Ask,
     /// The C type of locations.
     pub base: Text,
     /// The type of every second location, where it is another; empty where not.
     pub second: Text,
+    /// The name of an [`Objects`].
     pub objects: Text,
+    /// The name of a [`Layout`].
     pub layout: Text,
+    /// The name of a [`Helpers`].
     pub helpers: Text,
+    /// Whether all events may be at one location.
     pub one_location: bool,
 }
 
@@ -57,6 +75,7 @@ fn text(value: &str) -> Text {
 }
 
 impl Recipe {
+    /// A recipe for nothing, with the values that hold where a user says nothing.
     pub fn new(arch: Arch) -> Recipe {
         Recipe {
             arch,
@@ -89,6 +108,7 @@ impl Recipe {
         self.cycles.is_empty() && self.vocabulary.is_empty() && self.relax.is_empty()
     }
 
+    /// Reads the texts; an error where one is not understood.
     pub fn prepare(&self) -> Result<Prepared> {
         let dialect = dialect::of(self.arch);
         let mode = choose(&self.mode, "mode", &Mode::NAMES)?;
@@ -245,10 +265,15 @@ pub fn choose<T: Copy>(t: &Text, what: &str, names: &[(&'static str, T)]) -> Res
 
 /// A recipe that has been understood.
 pub struct Prepared {
+    /// What cycles are written with.
     pub dialect: &'static Dialect,
+    /// How a cycle is made into a test.
     pub style: Style,
+    /// The cycles that were written out.
     pub cycles: Vec<Vec<Edge>>,
+    /// What is enumerated beside them.
     pub family: Family,
+    /// The families of which tests are kept; all where it is empty.
     pub shapes: Vec<String>,
 }
 

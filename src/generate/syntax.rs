@@ -558,7 +558,8 @@ pub fn names(dialect: &Dialect) -> Vec<String> {
     out
 }
 
-pub fn dir_text(dir: Dir) -> &'static str {
+/// The letter of a direction.
+pub(crate) fn dir_text(dir: Dir) -> &'static str {
     match dir {
         Dir::W => "W",
         Dir::R => "R",

@@ -33,12 +33,19 @@ pub(super) fn refused(message: impl Into<String>) -> Failure {
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
+    /// Its name, as its driver has it.
     pub name: String,
+    /// The number of its maker among PCI's vendors.
     pub vendor: u32,
+    /// The number that its maker gave it.
     pub device: u32,
+    /// What it is, in lower case: `discretegpu`, `integratedgpu`, `virtualgpu`, `cpu` or `other`.
     pub kind: String,
+    /// The name of its driver.
     pub driver: String,
+    /// What the driver says of its version.
     pub driver_info: String,
+    /// The smallest size of its subgroups.
     pub subgroup: u32,
 }
 
@@ -56,10 +63,12 @@ impl Info {
         }
     }
 
-    pub fn is_cpu(&self) -> bool {
+    /// Whether it is made in software.
+    pub(crate) fn is_cpu(&self) -> bool {
         self.kind == "cpu"
     }
 
+    /// As result files have it.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name,
@@ -105,6 +114,7 @@ fn ranked() -> Vec<(Info, wgpu::Adapter)> {
     all
 }
 
+/// The devices here, real ones before those in software.
 pub fn list() -> Vec<Info> {
     ranked().into_iter().map(|(i, _)| i).collect()
 }
@@ -163,7 +173,9 @@ fn with_memory_model(
     }
 }
 
+/// A device that is open.
 pub struct Device {
+    /// What it says of itself.
     pub info: Info,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
@@ -171,7 +183,7 @@ pub struct Device {
     passes: Passes,
     driver: Driver,
     /// How long one submission may take.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     said: Arc<Mutex<Said>>,
     resident: Mutex<Option<u32>>,
 }

@@ -15,22 +15,35 @@ environment! {
     testing_workgroups "testingWorkgroups",
     /// At most so many workgroups are dispatched.
     max_workgroups "maxWorkgroups",
+    /// In how many percent of iterations workgroups take their roles by chance.
     shuffle_pct "shufflePct",
+    /// In how many percent of iterations the threads of a test wait for each other before it.
     barrier_pct "barrierPct",
+    /// In how many percent of iterations the workgroups that run no test stress memory.
     mem_stress_pct "memStressPct",
+    /// In how many percent of iterations those that run a test stress memory before it.
     pre_stress_pct "preStressPct",
-    /// In words.
+    /// The scratchpad that is stressed, in words.
     scratch_memory_size "scratchMemorySize",
     /// Words between locations.
     mem_stride "memStride",
+    /// Words in a line of the scratchpad; one word of a line is stressed.
     stress_line_size "stressLineSize",
+    /// How many lines are stressed.
     stress_target_lines "stressTargetLines",
+    /// Turns of the loop of those that stress memory beside tests.
     mem_stress_iterations "memStressIterations",
+    /// Turns of the loop of those that stress memory before a test.
     pre_stress_iterations "preStressIterations",
+    /// In how many percent of iterations workgroups take lines one after the other, else in blocks.
     stress_strategy_balance_pct "stressStrategyBalancePct",
+    /// In how many percent of iterations the first access of the stress beside tests is a store.
     mem_stress_store_first_pct "memStressStoreFirstPct",
+    /// In how many percent of iterations its second access is a store.
     mem_stress_store_second_pct "memStressStoreSecondPct",
+    /// In how many percent of iterations the first access of the stress before tests is a store.
     pre_stress_store_first_pct "preStressStoreFirstPct",
+    /// In how many percent of iterations its second access is a store.
     pre_stress_store_second_pct "preStressStoreSecondPct",
 }
 
@@ -43,18 +56,25 @@ pub enum Scheme {
     Single,
 }
 
+/// Where the parameters of an environment come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preset {
+    /// Drawn; many instances run in each iteration.
     Pte,
+    /// Drawn, with smaller numbers of workgroups; one instance runs in each iteration.
     Site,
+    /// As [`Preset::Pte`], with all workgroups at once and no stress.
     PteBaseline,
+    /// As [`Preset::Site`], with all workgroups at once and no stress.
     SiteBaseline,
 }
 
 impl Preset {
+    /// Every preset.
     pub const ALL: [Preset; 4] =
         [Preset::SiteBaseline, Preset::Site, Preset::PteBaseline, Preset::Pte];
 
+    /// Its name, as users and result files have it.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Pte => "pte",
@@ -64,6 +84,7 @@ impl Preset {
         }
     }
 
+    /// How instances are laid out in its environments.
     pub fn scheme(self) -> Scheme {
         match self {
             Preset::Pte | Preset::PteBaseline => Scheme::Parallel,
@@ -71,7 +92,8 @@ impl Preset {
         }
     }
 
-    pub fn iterations(self) -> u32 {
+    /// How many iterations a test runs in each environment.
+    pub(crate) fn iterations(self) -> u32 {
         match self.scheme() {
             Scheme::Parallel => 100,
             Scheme::Single => 300,
@@ -176,19 +198,24 @@ impl Environment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
     /// The role of each workgroup that is dispatched.
-    pub shuffled: Vec<u32>,
+    pub(crate) shuffled: Vec<u32>,
     /// The word of the scratchpad that each workgroup stresses.
-    pub scratch: Vec<u32>,
-    pub barrier: bool,
-    pub mem_stress: bool,
-    pub pre_stress: bool,
+    pub(crate) scratch: Vec<u32>,
+    /// Whether the threads of a test wait for each other before it.
+    pub(crate) barrier: bool,
+    /// Whether the workgroups that run no test stress memory.
+    pub(crate) mem_stress: bool,
+    /// Whether those that run a test stress memory before it.
+    pub(crate) pre_stress: bool,
     /// 0: store, store; 1: store, load; 2: load, store; 3: load, load.
-    pub mem_pattern: u32,
-    pub pre_pattern: u32,
+    pub(crate) mem_pattern: u32,
+    /// The accesses of the stress before tests, counted as those of `mem_pattern` are.
+    pub(crate) pre_pattern: u32,
 }
 
 impl Iteration {
-    pub fn draw(env: &Environment, rng: &mut Rng) -> Iteration {
+    /// Draws what an iteration does; the same numbers give the same iteration.
+    pub(crate) fn draw(env: &Environment, rng: &mut Rng) -> Iteration {
         let extra = env.max_workgroups.saturating_sub(env.testing_workgroups);
         let count = env.testing_workgroups + rng.below(extra);
         let mut shuffled: Vec<u32> = (0..count).collect();

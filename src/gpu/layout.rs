@@ -13,7 +13,8 @@ use super::wgsl::{Memory, Params, Shape};
 const FIRST: [u32; 3] = [109, 107, 113];
 const OTHERS: [u32; 8] = [419, 1031, 421, 1033, 431, 1039, 433, 1049];
 
-pub fn gcd(mut a: u32, mut b: u32) -> u32 {
+/// The greatest common divisor.
+pub(crate) fn gcd(mut a: u32, mut b: u32) -> u32 {
     while b > 0 {
         (a, b) = (b, a % b);
     }
@@ -23,15 +24,23 @@ pub fn gcd(mut a: u32, mut b: u32) -> u32 {
 /// What all iterations of one environment share.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    pub instances: u32,
-    pub testing: u32,
+    /// How many instances an iteration has.
+    pub(crate) instances: u32,
+    /// How many workgroups run tests.
+    pub(crate) testing: u32,
     /// Words of test memory.
-    pub words: u32,
-    pub params: Params,
+    pub(crate) words: u32,
+    /// The parameters that do not change between iterations; the others are 0.
+    pub(crate) params: Params,
 }
 
 impl Layout {
-    pub fn new(program: &Program, shape: &Shape, env: &Environment) -> Result<Layout, String> {
+    /// Lays a test out; an error says why the environment does not fit it.
+    pub(crate) fn new(
+        program: &Program,
+        shape: &Shape,
+        env: &Environment,
+    ) -> Result<Layout, String> {
         env.check()?;
         let locations = program.locations.len().clamp(1, MAX_LOCATIONS);
         let threads = program.threads.len() as u32;

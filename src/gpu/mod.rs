@@ -3,7 +3,6 @@
 //! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of
 //! the C dialect whose accesses are atomics; what it may show comes from the simulator.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
 pub mod code;
@@ -17,7 +16,7 @@ pub mod rounds;
 pub mod run;
 pub mod session;
 pub mod speed;
-pub mod spirv;
+mod spirv;
 pub mod tuning;
 pub mod variant;
 pub mod wgsl;

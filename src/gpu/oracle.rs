@@ -55,6 +55,7 @@ impl Models {
     }
 }
 
+/// What a test may show: its outcomes, and the class of each.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     /// What an outcome shows, in order.
@@ -70,7 +71,9 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    pub fn new(test: &Test, program: &Program, models: &mut Models) -> Result<Oracle> {
+    /// Finds all outcomes and classes them; an error where there are too many, or a model refuses
+    /// the test.
+    pub(crate) fn new(test: &Test, program: &Program, models: &mut Models) -> Result<Oracle> {
         let judge = models.judge(program);
         let observed = program.observed();
         let radix = radix(program);
@@ -162,7 +165,8 @@ impl Oracle {
         Some(index)
     }
 
-    pub fn outcome(&self, mut index: usize) -> Vec<u32> {
+    /// The outcome of this index: the value of each place that is observed.
+    pub(crate) fn outcome(&self, mut index: usize) -> Vec<u32> {
         let mut out: Vec<u32> = self
             .radix
             .iter()

@@ -9,20 +9,26 @@ use litmake_litmus::c::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
 
-pub const MAX_THREADS: usize = 4;
-pub const MAX_LOCATIONS: usize = 4;
-pub const MAX_OPS: usize = 64;
+/// Tests with more threads are refused.
+pub(crate) const MAX_THREADS: usize = 4;
+/// Tests with more locations are refused.
+pub(crate) const MAX_LOCATIONS: usize = 4;
+/// Tests with more accesses and fences in a thread are refused.
+pub(crate) const MAX_OPS: usize = 64;
 const MAX_REGISTERS: usize = 16;
 /// How many bytes a location has.
 const WORD: u64 = 4;
 /// The line of a test that asks for two addresses of each location; with one location, there always are.
 const VIEWS: &str = litmake_mutate::small::VIEWS;
 
+/// A test as a GPU runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
+    /// Its name.
     pub name: String,
     /// Names and initial values.
     pub locations: Vec<(String, u32)>,
+    /// The accesses and fences of each thread, in order.
     pub threads: Vec<Vec<Op>>,
     /// What reads give: thread and name.
     pub registers: Vec<(usize, String)>,
@@ -30,29 +36,45 @@ pub struct Program {
     pub views: bool,
 }
 
+/// One thing that a thread does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
+    /// A read.
     Load {
+        /// The index of the location.
         location: usize,
+        /// The index of the register that takes the value.
         register: usize,
+        /// What it orders.
         order: Order,
     },
+    /// A write.
     Store {
+        /// The index of the location.
         location: usize,
+        /// What is written.
         value: Operand,
+        /// What it orders.
         order: Order,
     },
     /// Gives the old value; nothing looks at it where there is no register.
     Rmw {
+        /// What it computes from the old value.
         op: RmwOp,
+        /// The index of the location.
         location: usize,
+        /// The operand.
         value: Operand,
+        /// The index of the register that takes the old value.
         register: Option<usize>,
+        /// What it orders.
         order: Order,
     },
     /// Across workgroups, or inside one alone.
     Fence {
+        /// Whether it orders inside one workgroup alone.
         near: bool,
+        /// What it orders.
         order: Order,
     },
 }
@@ -68,7 +90,8 @@ impl Op {
         }
     }
 
-    pub fn order(&self) -> Order {
+    /// What the access or the fence orders.
+    pub(crate) fn order(&self) -> Order {
         match self {
             Op::Load { order, .. }
             | Op::Store { order, .. }
@@ -81,9 +104,13 @@ impl Op {
 /// What an access or a fence orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
+    /// Nothing beside its own location.
     Relaxed,
+    /// A read, or a fence, orders what comes after it.
     Acquire,
+    /// A write, or a fence, orders what comes before it.
     Release,
+    /// Both.
     AcqRel,
 }
 
@@ -107,20 +134,29 @@ impl Order {
     }
 }
 
+/// What a write or a read-modify-write takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// A number.
     Const(u32),
     /// What an earlier read of the thread gave.
     Register(usize),
 }
 
+/// What a read-modify-write computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RmwOp {
+    /// The operand takes the place of the old value.
     Exchange,
+    /// The sum, modulo 2^32.
     Add,
+    /// The old value less the operand, modulo 2^32.
     Sub,
+    /// Bitwise or.
     Or,
+    /// Bitwise and.
     And,
+    /// Bitwise exclusive or.
     Xor,
 }
 
@@ -137,7 +173,8 @@ impl RmwOp {
         }
     }
 
-    pub fn apply(self, old: u32, operand: u32) -> u32 {
+    /// The value that it leaves.
+    pub(crate) fn apply(self, old: u32, operand: u32) -> u32 {
         match self {
             RmwOp::Exchange => operand,
             RmwOp::Add => old.wrapping_add(operand),
@@ -150,7 +187,8 @@ impl RmwOp {
 }
 
 impl Program {
-    pub fn new(test: &Test) -> Result<Program> {
+    /// Makes what a GPU runs of a C test; an error names what it cannot run.
+    pub(crate) fn new(test: &Test) -> Result<Program> {
         if test.arch != Arch::C {
             return Err(Diag::new(format!(
                 "{}: tests of {} do not run on GPUs",
@@ -249,10 +287,6 @@ impl Program {
     /// Whether the compiler is not to see that accesses go to one place.
     pub fn hides_places(&self) -> bool {
         self.views || self.locations.len() == 1
-    }
-
-    pub fn has_near_fences(&self) -> bool {
-        self.threads.iter().flatten().any(|op| matches!(op, Op::Fence { near: true, .. }))
     }
 
     /// Whether accesses acquire or release, or fences do only one of the two.

@@ -11,14 +11,19 @@ use litmake_devices::record::{Cell, Record};
 
 /// A test, with what is known of it, by environment.
 pub struct Turn<'a> {
+    /// The test.
     pub test: &'a Prepared,
+    /// What is recorded for each environment; `None` where nothing is.
     pub known: Vec<Option<Cell>>,
 }
 
 /// What tests share, beside the device.
 pub struct Rounds<'a> {
+    /// How tests are run.
     pub setup: &'a Setup,
+    /// The environments, in order.
     pub environments: &'a [Environment],
+    /// The time that all tests share.
     pub budget: Duration,
     /// Asked before each measurement.
     pub stop: &'a dyn Fn() -> bool,

@@ -31,12 +31,15 @@ const STRESS_ON_CPUS: u32 = 1;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The environment.
     pub env: Environment,
+    /// How many iterations run, where time allows.
     pub iterations: u32,
     /// Ends early after so long.
     pub time: Option<Duration>,
     /// Iterations a submission; 0: as many as take about 60 ms.
     pub batch: u32,
+    /// What is drawn by chance follows from it.
     pub seed: String,
     /// The spin barrier and all of the stress also on devices whose workgroups do not run at once.
     pub spin_anywhere: bool,
@@ -47,20 +50,26 @@ pub struct Request {
 pub struct Measured {
     /// By outcome; the last is what no execution gives.
     pub outcomes: Vec<u64>,
+    /// How many iterations ran.
     pub iterations: u32,
     /// How many instances ran.
     pub instances: u64,
+    /// How long it took, by the host's clock.
     pub seconds: f64,
     /// As the device measured it.
     pub device_seconds: Option<f64>,
-    pub submissions: u32,
+    /// How many times the device was given work.
+    pub(crate) submissions: u32,
 }
 
 /// A test ready to run on one device.
 pub struct Loaded {
-    pub program: Program,
-    pub oracle: Oracle,
-    pub shape: Shape,
+    /// What it runs.
+    pub(crate) program: Program,
+    /// What it may show.
+    pub(crate) oracle: Oracle,
+    /// How it is laid out in code.
+    pub(crate) shape: Shape,
     bindings: wgpu::BindGroupLayout,
     prepare: wgpu::ComputePipeline,
     test: wgpu::ComputePipeline,
@@ -98,7 +107,8 @@ const READ_ONLY: [u32; 2] = [2, 3];
 const PARAMS: u32 = 7;
 
 impl Loaded {
-    pub fn new(
+    /// Compiles a test for a device; an error where the device does not take it.
+    pub(crate) fn new(
         device: &Device,
         program: Program,
         oracle: Oracle,
@@ -459,6 +469,7 @@ impl Measured {
         forbidden.map(|(_, n)| n).sum::<u64>() + self.outcomes.last().copied().unwrap_or(0)
     }
 
+    /// How many outcomes were counted, one for each instance.
     pub fn total(&self) -> u64 {
         self.outcomes.iter().sum()
     }

@@ -25,14 +25,18 @@ use litmake_mutate::mcm;
 pub struct Prepared {
     /// Its name in results.
     pub key: String,
+    /// The name of the test.
     pub name: String,
     /// The mutator that made it; `None` for tests that are to show no violation.
     pub mutator: Option<String>,
+    /// What a GPU runs of it.
     pub program: Program,
+    /// What it may show.
     pub oracle: Oracle,
 }
 
 impl Prepared {
+    /// Makes a C test ready. Its info lines say whether it is a mutant, and what results call it.
     pub fn new(test: &Test, scheme: Scheme, models: &mut Models) -> Result<Prepared> {
         let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
         let is_mutant = info("Mutates").is_some();
@@ -52,6 +56,7 @@ impl Prepared {
         })
     }
 
+    /// Whether a mutator made it.
     pub fn is_mutant(&self) -> bool {
         self.mutator.is_some()
     }
@@ -60,8 +65,11 @@ impl Prepared {
 /// How tests are run, apart from the environments.
 #[derive(Clone, Debug)]
 pub struct Setup {
+    /// Where the environments come from.
     pub preset: Preset,
+    /// How many environments are drawn.
     pub environments: u32,
+    /// How many iterations a test runs in each.
     pub iterations: u32,
     /// Of one test in one environment.
     pub time: Option<Duration>,
@@ -69,17 +77,24 @@ pub struct Setup {
     pub budget: Option<Duration>,
     /// Iterations a submission; 0: by time.
     pub batch: u32,
+    /// What is drawn by chance follows from it.
     pub seed: String,
+    /// How shaders are compiled.
     pub variant: Variant,
+    /// Where the threads of an instance are.
     pub reach: Reach,
+    /// Which memory the locations are in.
     pub memory: Memory,
+    /// How far accesses and fences reach.
     pub scope: Scope,
+    /// As [`Request::spin_anywhere`].
     pub spin_anywhere: bool,
     /// Takes the place of the drawn parameters.
     pub overrides: Vec<(String, u32)>,
 }
 
 impl Setup {
+    /// What holds for a preset where a user says nothing.
     pub fn new(preset: Preset) -> Setup {
         Setup {
             preset,
@@ -112,6 +127,7 @@ impl Setup {
         Ok(all)
     }
 
+    /// How a test is laid out in code for this setup.
     pub fn shape(&self, program: &Program) -> Shape {
         Shape {
             reach: self.reach,
@@ -233,6 +249,7 @@ pub const MAX_LOADED: usize = 128;
 const MAX_LOST: u32 = 8;
 
 impl Session {
+    /// A session without a device; the first use opens the one that is wanted, or the best.
     pub fn new(wanted: Option<&str>) -> Session {
         Session {
             wanted: wanted.map(str::to_string),
@@ -245,6 +262,7 @@ impl Session {
         }
     }
 
+    /// The device, which is opened where it is not open.
     pub fn device(&mut self) -> failure::Result<Arc<Device>> {
         if let Some(device) = &self.device {
             return Ok(device.clone());

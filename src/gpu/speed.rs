@@ -43,13 +43,15 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
     /// Instances a second of the device's time, where it tells, or of all.
-    pub instances: f64,
+    pub(crate) instances: f64,
     /// The share of the time in which the device was at work.
-    pub busy: Option<f64>,
+    pub(crate) busy: Option<f64>,
     /// Shares of what the device does in a second.
-    pub bytes: f64,
-    pub operations: f64,
-    pub atomics: f64,
+    pub(crate) bytes: f64,
+    /// The share of its operations on numbers.
+    pub(crate) operations: f64,
+    /// The share of its atomic operations.
+    pub(crate) atomics: f64,
 }
 
 /// Words of each half of the copy.
@@ -177,7 +179,8 @@ impl Speed {
         )
     }
 
-    pub fn json(&self) -> Value {
+    /// As records keep it.
+    pub(crate) fn json(&self) -> Value {
         json!({
             "bytesPerSecond": self.bytes.round(),
             "operationsPerSecond": self.operations.round(),
@@ -187,7 +190,8 @@ impl Speed {
 }
 
 impl Cost {
-    pub fn new(
+    /// The cost of a test that is laid out so and compiled so.
+    pub(crate) fn new(
         program: &Program,
         oracle: &Oracle,
         shape: &Shape,
@@ -263,7 +267,8 @@ impl Reached {
         }
     }
 
-    pub fn json(&self) -> Value {
+    /// As records keep it.
+    pub(crate) fn json(&self) -> Value {
         json!({
             "instancesPerSecond": self.instances.round(),
             "busy": self.busy,

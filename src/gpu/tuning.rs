@@ -25,12 +25,16 @@ pub fn key(info: &Info, variant: Variant) -> Key {
 
 /// A device as a place to search in.
 pub struct OnDevice<'a> {
-    pub session: &'a mut Session,
-    pub tests: &'a [Prepared],
-    pub environments: &'a [Environment],
-    pub setup: &'a Setup,
+    /// The device that is searched on.
+    pub(crate) session: &'a mut Session,
+    /// The tests that environments are searched for.
+    pub(crate) tests: &'a [Prepared],
+    /// The environments that are tried.
+    pub(crate) environments: &'a [Environment],
+    /// How tests are run.
+    pub(crate) setup: &'a Setup,
     /// Ends the search where it says so.
-    pub stop: &'a dyn Fn() -> bool,
+    pub(crate) stop: &'a dyn Fn() -> bool,
     /// What went wrong, by test.
     pub failures: Vec<(String, Failure)>,
     runs: u64,
@@ -40,6 +44,7 @@ pub struct OnDevice<'a> {
 const MAX_FAILURES: usize = 100;
 
 impl<'a> OnDevice<'a> {
+    /// A search that has not begun.
     pub fn new(
         session: &'a mut Session,
         tests: &'a [Prepared],

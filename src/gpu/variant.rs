@@ -14,7 +14,10 @@ pub enum MemoryModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// WGSL, compiled by naga; its loops are kept finite, or not.
-    Naga { loops: bool },
+    Naga {
+        /// Whether naga keeps loops finite.
+        loops: bool,
+    },
     /// Words that [`super::spirv`] writes and that go to the driver as they are.
     Words(MemoryModel),
 }
@@ -24,6 +27,7 @@ pub enum Code {
 pub struct Variant {
     /// Accesses are kept in bounds.
     pub bounds: bool,
+    /// What turns a test into SPIR-V.
     pub code: Code,
 }
 
@@ -31,6 +35,7 @@ impl Variant {
     /// What users of wgpu get.
     pub const CHECKED: Variant = Variant { bounds: true, code: Code::Naga { loops: true } };
 
+    /// Every variant.
     pub const ALL: [Variant; 8] = [
         Variant::CHECKED,
         Variant { bounds: true, code: Code::Naga { loops: false } },
@@ -42,6 +47,7 @@ impl Variant {
         Variant { bounds: true, code: Code::Words(MemoryModel::Vulkan) },
     ];
 
+    /// Its name, as users and result files have it.
     pub fn name(self) -> &'static str {
         match (self.code, self.bounds) {
             (Code::Naga { loops: true }, true) => "checked",
@@ -55,6 +61,7 @@ impl Variant {
         }
     }
 
+    /// The variant of this name.
     pub fn named(word: &str) -> Option<Variant> {
         Variant::ALL.into_iter().find(|v| v.name() == word)
     }
@@ -76,17 +83,23 @@ impl Variant {
 /// How far fences and accesses reach. Not all of it can be said in every variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
+    /// Threads of one subgroup.
     Subgroup,
+    /// Threads of one workgroup.
     Workgroup,
+    /// Threads on queues of one family.
     QueueFamily,
+    /// All threads of the device.
     #[default]
     Device,
 }
 
 impl Scope {
+    /// Every scope, the widest first.
     pub const ALL: [Scope; 4] =
         [Scope::Device, Scope::QueueFamily, Scope::Workgroup, Scope::Subgroup];
 
+    /// Its name, as users and result files have it.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Device => "device",
@@ -96,6 +109,7 @@ impl Scope {
         }
     }
 
+    /// The scope of this name.
     pub fn named(word: &str) -> Option<Scope> {
         Scope::ALL.into_iter().find(|s| s.name() == word)
     }

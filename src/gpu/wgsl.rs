@@ -23,26 +23,33 @@ pub enum Reach {
     Subgroup(u32),
 }
 
+/// Which memory the locations of a test are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
+    /// Buffers, which all workgroups share.
     Storage,
+    /// Memory of one workgroup alone.
     Workgroup,
 }
 
 /// How a test is laid out in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    pub scheme: Scheme,
-    pub reach: Reach,
-    pub memory: Memory,
+    /// How instances are laid out.
+    pub(crate) scheme: Scheme,
+    /// Where the threads of an instance are.
+    pub(crate) reach: Reach,
+    /// Which memory the locations are in.
+    pub(crate) memory: Memory,
     /// Accesses to one location go by addresses that the compiler cannot see to be equal.
-    pub aliased: bool,
+    pub(crate) aliased: bool,
     /// How far accesses and fences reach, where that can be said.
-    pub scope: Scope,
+    pub(crate) scope: Scope,
 }
 
 impl Shape {
-    pub fn new(scheme: Scheme, program: &Program) -> Shape {
+    /// A test between workgroups, in buffers, at the scope of the device.
+    pub(crate) fn new(scheme: Scheme, program: &Program) -> Shape {
         Shape {
             scheme,
             reach: Reach::Workgroups,
@@ -116,33 +123,50 @@ pub fn workgroup_stride(program: &Program) -> u32 {
 /// Parameters of one iteration, as the shader has them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Params {
-    pub testing: u32,
-    pub instances: u32,
-    pub base: u32,
-    pub slot: u32,
-    pub span: u32,
-    pub permute_first: u32,
-    pub barrier: u32,
-    pub barrier_target: u32,
-    pub spin_limit: u32,
+    /// How many workgroups run tests.
+    pub(crate) testing: u32,
+    /// How many instances there are.
+    pub(crate) instances: u32,
+    /// Where the iteration begins in the lists of roles and of words to stress.
+    pub(crate) base: u32,
+    /// The place of the iteration's count of threads that have arrived.
+    pub(crate) slot: u32,
+    /// Words from one instance to the next.
+    pub(crate) span: u32,
+    /// The multiplier that spreads the threads of an instance within workgroups.
+    pub(crate) permute_first: u32,
+    /// 1 where threads wait for each other before the test.
+    pub(crate) barrier: u32,
+    /// How many threads have to arrive until all go on.
+    pub(crate) barrier_target: u32,
+    /// How often a thread looks before it stops waiting.
+    pub(crate) spin_limit: u32,
     /// How many threads of a workgroup stress memory.
-    pub mem_stress: u32,
-    pub mem_iterations: u32,
-    pub mem_pattern: u32,
-    pub pre_stress: u32,
-    pub pre_iterations: u32,
-    pub pre_pattern: u32,
+    pub(crate) mem_stress: u32,
+    /// How many turns the stress beside tests makes.
+    pub(crate) mem_iterations: u32,
+    /// The accesses of that stress: see [`super::environment::Iteration::mem_pattern`].
+    pub(crate) mem_pattern: u32,
+    /// How many threads of a workgroup stress memory before the test.
+    pub(crate) pre_stress: u32,
+    /// How many turns the stress before tests makes.
+    pub(crate) pre_iterations: u32,
+    /// The accesses of that stress.
+    pub(crate) pre_pattern: u32,
     /// Where the locations of a single instance begin.
-    pub single: u32,
+    pub(crate) single: u32,
     /// By view and location.
-    pub permute: [[u32; MAX_LOCATIONS]; 2],
-    pub offset: [[u32; MAX_LOCATIONS]; 2],
+    pub(crate) permute: [[u32; MAX_LOCATIONS]; 2],
+    /// Where each location lies in the words of its instance, by view and location.
+    pub(crate) offset: [[u32; MAX_LOCATIONS]; 2],
 }
 
 impl Params {
-    pub const BYTES: usize = 128;
+    /// The size of the parameters in the uniform buffer.
+    pub(crate) const BYTES: usize = 128;
 
-    pub fn bytes(&self) -> [u8; Params::BYTES] {
+    /// The parameters as the uniform buffer has them.
+    pub(crate) fn bytes(&self) -> [u8; Params::BYTES] {
         let words = [
             self.testing,
             self.instances,
@@ -218,6 +242,7 @@ fn spin() {
 
 const COMPONENTS: [&str; MAX_LOCATIONS] = ["x", "y", "z", "w"];
 
+/// The text of the module.
 pub fn module(program: &Program, oracle: &Oracle, shape: &Shape) -> String {
     let mut out = String::from(HEAD);
     Writer { program, oracle, shape, out: &mut out }.all();

@@ -7,12 +7,16 @@ use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::Line;
 use litmake_ops::{BinOp, Label, Op, Temp, UnOp};
 
+/// A token of a line of assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tok<'a> {
     /// Letters, digits and `_ . $ % @`; a number glued to letters (`1b`) is one too.
     Word(&'a str),
+    /// A number; signs are tokens of their own.
     Num(i128),
+    /// Any other character.
     Punct(char),
+    /// The end of the line.
     End,
 }
 
@@ -52,11 +56,13 @@ impl<'a> Cursor<'a> {
         word
     }
 
-    pub fn peek(&self) -> Tok<'a> {
+    /// The current token.
+    pub(crate) fn peek(&self) -> Tok<'a> {
         self.tok
     }
 
-    pub fn at_end(&self) -> bool {
+    /// Whether nothing is left.
+    pub(crate) fn at_end(&self) -> bool {
         self.tok == Tok::End
     }
 
@@ -67,7 +73,8 @@ impl<'a> Cursor<'a> {
         tok
     }
 
-    pub fn eat(&mut self, c: char) -> bool {
+    /// Takes a character, where it is the current token.
+    pub(crate) fn eat(&mut self, c: char) -> bool {
         let found = self.tok == Tok::Punct(c);
         if found {
             self.advance();
@@ -75,7 +82,8 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub fn eat_word(&mut self, word: &str) -> bool {
+    /// Takes a word, where it is the current token; case does not count.
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let found = matches!(self.tok, Tok::Word(w) if w.eq_ignore_ascii_case(word));
         if found {
             self.advance();
@@ -83,11 +91,13 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub fn expect(&mut self, c: char) -> Result<()> {
+    /// Takes a character; an error where something else is there.
+    pub(crate) fn expect(&mut self, c: char) -> Result<()> {
         if self.eat(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
     }
 
-    pub fn comma(&mut self) -> Result<()> {
+    /// Takes a comma; an error where something else is there.
+    pub(crate) fn comma(&mut self) -> Result<()> {
         self.expect(',')
     }
 
@@ -128,7 +138,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub fn is_int(&self) -> bool {
+    /// Whether [`Cursor::int`] finds a number here, or the beginning of one.
+    pub(crate) fn is_int(&self) -> bool {
         matches!(self.tok, Tok::Num(_) | Tok::Punct('#') | Tok::Punct('-') | Tok::Punct('+'))
     }
 
@@ -239,7 +250,8 @@ pub fn target(labels: &Labels, name: &str, from: usize, at: &Cursor) -> Result<L
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct R(pub u16);
 
-pub const SYMBOLIC: u16 = 256;
+/// The number of the first symbolic register; those of an instruction set are below.
+pub(crate) const SYMBOLIC: u16 = 256;
 
 /// The symbolic registers of a thread.
 #[derive(Default)]
@@ -258,7 +270,8 @@ impl Names {
         u16::try_from(index).ok().and_then(|i| i.checked_add(SYMBOLIC)).map(R)
     }
 
-    pub fn name(&self, reg: R) -> Option<&str> {
+    /// The name of a symbolic register, with its `%`; `None` for another one.
+    pub(crate) fn name(&self, reg: R) -> Option<&str> {
         let index = reg.0.checked_sub(SYMBOLIC)?;
         self.0.get(index as usize).map(String::as_str)
     }
@@ -305,15 +318,18 @@ impl Emit {
         self.bin_int(BinOp::LtS, a, 0, width)
     }
 
-    pub fn sign_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
+    /// The low `from` bits of `a`, extended by their sign to `width`.
+    pub(crate) fn sign_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
         if from >= width { a } else { self.un(UnOp::SignExt { from }, a, width) }
     }
 
-    pub fn zero_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
+    /// The low `from` bits of `a`, extended by zeros to `width`.
+    pub(crate) fn zero_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
         if from >= width { a } else { self.un(UnOp::ZeroExt { from }, a, width) }
     }
 
-    pub fn shift(&mut self, op: BinOp, a: Temp, n: u8, width: u8) -> Temp {
+    /// Shifts by a constant; a shift by nothing costs nothing.
+    pub(crate) fn shift(&mut self, op: BinOp, a: Temp, n: u8, width: u8) -> Temp {
         if n == 0 { a } else { self.bin_int(op, a, n.into(), width) }
     }
 
@@ -345,7 +361,8 @@ impl Emit {
         self.bin(BinOp::Or, value, zero, width)
     }
 
-    pub fn fence(&mut self, tags: litmake_ops::Tags) {
+    /// Writes a fence.
+    pub(crate) fn fence(&mut self, tags: litmake_ops::Tags) {
         self.op(Op::Fence { tags });
     }
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 /// One instruction as it lies in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
+    /// The address of its first byte.
     pub at: u64,
     /// Bytes that it takes.
     pub len: u8,
@@ -16,9 +17,11 @@ pub struct Decoded {
     pub mnemonic: String,
     /// In the order in which litmus tests write them.
     pub operands: Vec<Operand>,
+    /// Where control goes after it.
     pub flow: Flow,
 }
 
+/// An operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A register, by the name that litmus tests give it.
@@ -29,22 +32,27 @@ pub enum Operand {
     Text(String),
     /// An address in the code or in data beside it; a label once it is known.
     Code(u64),
+    /// A place in memory.
     Mem(Mem),
 }
 
 /// A memory operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mem {
+    /// The register that the address begins with; `None` where there is none.
     pub base: Option<String>,
+    /// The bytes that are added to it.
     pub offset: i64,
     /// An index register with its extension or scale, as written.
     pub index: Option<String>,
+    /// What becomes of the base register.
     pub update: Update,
 }
 
 /// What becomes of the base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
+    /// It stays as it is.
     None,
     /// It takes the address before the access.
     Pre,
@@ -55,6 +63,7 @@ pub enum Update {
 /// Where control goes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
+    /// To the next instruction.
     Next,
     /// To its [`Operand::Code`] only.
     Jump,
@@ -66,6 +75,7 @@ pub enum Flow {
     CallRegister,
     /// To an address in a register that is not the return address.
     JumpRegister,
+    /// Back to the caller.
     Return,
     /// A return that is conditional; or on.
     MayReturn,

@@ -19,28 +19,37 @@ pub struct Emit {
 /// A compare-exchange with its operands evaluated.
 #[derive(Clone, Copy)]
 pub struct Swap {
-    pub addr: Temp,
+    /// The address.
+    pub(crate) addr: Temp,
     /// Bytes and bits of the access.
-    pub size: u8,
-    pub bits: u8,
-    pub want: Temp,
-    pub new: Temp,
+    pub(crate) size: u8,
+    /// The bits of the access.
+    pub(crate) bits: u8,
+    /// The value that is expected.
+    pub(crate) want: Temp,
+    /// The value that is written where it is found.
+    pub(crate) new: Temp,
     /// Whether it may fail though it finds the expected value.
-    pub weak: bool,
-    pub success: Tags,
-    pub failure: Tags,
+    pub(crate) weak: bool,
+    /// The annotations of the read-modify-write.
+    pub(crate) success: Tags,
+    /// The annotations of the load where it fails.
+    pub(crate) failure: Tags,
 }
 
 impl Emit {
-    pub fn new() -> Emit {
+    /// A builder without ops.
+    pub(crate) fn new() -> Emit {
         Emit::default()
     }
 
-    pub fn finish(self) -> Vec<Op> {
+    /// The ops, in the order in which they were written.
+    pub(crate) fn finish(self) -> Vec<Op> {
         self.ops
     }
 
-    pub fn temp(&mut self) -> Temp {
+    /// A new temporary.
+    pub(crate) fn temp(&mut self) -> Temp {
         // An instruction needs some dozens; the bound is there so that no input can wrap it.
         self.next = self.next.saturating_add(1);
         self.next - 1
@@ -73,17 +82,20 @@ impl Emit {
         (old, ok)
     }
 
-    pub fn op(&mut self, op: Op) {
+    /// Writes an op.
+    pub(crate) fn op(&mut self, op: Op) {
         self.ops.push(op);
     }
 
-    pub fn val(&mut self, val: Val) -> Temp {
+    /// A temporary that takes a constant.
+    pub(crate) fn val(&mut self, val: Val) -> Temp {
         let dst = self.temp();
         self.op(Op::Const { dst, val });
         dst
     }
 
-    pub fn int(&mut self, n: u128) -> Temp {
+    /// A temporary that takes a number.
+    pub(crate) fn int(&mut self, n: u128) -> Temp {
         self.val(Val::Int(n))
     }
 
@@ -92,23 +104,27 @@ impl Emit {
         self.int(n as u128 & mask(width))
     }
 
-    pub fn read(&mut self, reg: Reg, port: Port) -> Temp {
+    /// A temporary that takes what a register holds.
+    pub(crate) fn read(&mut self, reg: Reg, port: Port) -> Temp {
         let dst = self.temp();
         self.op(Op::ReadReg { dst, reg, port });
         dst
     }
 
+    /// Sets a register.
     pub fn write(&mut self, reg: Reg, src: Temp) {
         self.op(Op::WriteReg { reg, src });
     }
 
-    pub fn un(&mut self, op: UnOp, a: Temp, width: u8) -> Temp {
+    /// The result of a one-operand operation.
+    pub(crate) fn un(&mut self, op: UnOp, a: Temp, width: u8) -> Temp {
         let dst = self.temp();
         self.op(Op::Un { dst, op, a, width });
         dst
     }
 
-    pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
+    /// The result of a two-operand operation.
+    pub(crate) fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
         let dst = self.temp();
         self.op(Op::Bin { dst, op, a, b, width });
         dst
@@ -120,19 +136,22 @@ impl Emit {
         self.bin(op, a, b, width)
     }
 
-    pub fn select(&mut self, cond: Temp, yes: Temp, no: Temp) -> Temp {
+    /// `yes` where `cond` is true, else `no`.
+    pub(crate) fn select(&mut self, cond: Temp, yes: Temp, no: Temp) -> Temp {
         let dst = self.temp();
         self.op(Op::Select { dst, cond, yes, no });
         dst
     }
 
-    pub fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
+    /// The value of a read of `size` bytes.
+    pub(crate) fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
         let dst = self.temp();
         self.op(Op::Load { dst, addr, size, tags });
         dst
     }
 
-    pub fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
+    /// Writes `size` bytes.
+    pub(crate) fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
         self.op(Op::Store { addr, src, size, tags });
     }
 
@@ -142,7 +161,8 @@ impl Emit {
         std::mem::take(&mut self.ops)
     }
 
-    pub fn end(&mut self, outer: Vec<Op>) -> Vec<Op> {
+    /// Ends the list that [`Emit::begin`] started: gives it, and goes on with `outer`.
+    pub(crate) fn end(&mut self, outer: Vec<Op>) -> Vec<Op> {
         std::mem::replace(&mut self.ops, outer)
     }
 
@@ -153,7 +173,13 @@ impl Emit {
         std::mem::replace(&mut self.ops, outer)
     }
 
-    pub fn if_else(&mut self, cond: Temp, yes: impl FnOnce(&mut Emit), no: impl FnOnce(&mut Emit)) {
+    /// Writes ops that run where `cond` is true, and ops that run where it is not.
+    pub(crate) fn if_else(
+        &mut self,
+        cond: Temp,
+        yes: impl FnOnce(&mut Emit),
+        no: impl FnOnce(&mut Emit),
+    ) {
         let yes = self.block(yes);
         let no = self.block(no);
         self.op(Op::If { cond, yes, no });
@@ -193,7 +219,8 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    pub fn new(source: &Source, lines: &'a [Line]) -> Result<Labels<'a>> {
+    /// The labels that stand before lines; an error where a name is defined twice.
+    pub(crate) fn new(source: &Source, lines: &'a [Line]) -> Result<Labels<'a>> {
         let mut labels = Labels { named: HashMap::new(), numeric: HashMap::new() };
         for (i, line) in lines.iter().enumerate() {
             for name in &line.labels {
@@ -236,7 +263,8 @@ impl<'a> Labels<'a> {
         }
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
+    /// The names of labels that are no numbers, in no particular order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.named.keys().copied()
     }
 }

@@ -3,7 +3,6 @@
 //! An instruction set turns the text of a thread into micro-ops and knows its registers. It
 //! does not know models, other instruction sets, or where the text came from.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
 pub mod aarch64;
@@ -55,7 +54,9 @@ pub fn with(arch: Arch, features: Features) -> Option<&'static dyn Isa> {
     }
 }
 
+/// An instruction set.
 pub trait Isa: Sync {
+    /// The dialect of its tests.
     fn arch(&self) -> Arch;
 
     /// Reads one thread. Labels are resolved; the message of an error says what was expected,
@@ -72,11 +73,15 @@ pub trait Isa: Sync {
     fn address_bits(&self) -> u8;
 }
 
+/// What the name of a register in a state or a condition means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegName {
+    /// The canonical name.
     pub name: String,
+    /// The width of the register.
     pub bits: u8,
     /// How many low bits the name as written shows.
     pub shown_bits: u8,
+    /// Whether its final value is printed with a sign.
     pub signed: bool,
 }

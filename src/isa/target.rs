@@ -7,13 +7,17 @@ use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
 use crate::x86;
 use litmake_litmus::Arch;
 
+/// What is known of an instruction set for lifting its code.
 pub struct Target {
+    /// The dialect of its tests.
     pub arch: Arch,
     /// Thumb code, on Arm.
     pub thumb: bool,
+    /// What reads its machine code.
     pub decoder: &'static dyn Decoder,
     /// The stack pointer.
     pub stack: &'static str,
+    /// The registers of a function's parameters, in order.
     pub params: &'static [&'static str],
     /// The register of a function's result.
     pub result: &'static str,
@@ -411,6 +415,7 @@ impl Target {
         }
     }
 
+    /// The text of a jump to a label.
     pub fn jump(&self, label: &str) -> String {
         match self.arch {
             Arch::X86_64 => format!("jmp {label}"),

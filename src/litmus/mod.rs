@@ -3,7 +3,6 @@
 //! This room reads, writes and compares tests. It does not know what an instruction means:
 //! assembly is kept as text here, and `isa` gives it meaning.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
 pub mod c;
@@ -15,7 +14,7 @@ pub mod log;
 pub mod pack;
 mod print;
 mod read;
-pub mod scan;
+mod scan;
 pub mod scopes;
 mod state;
 mod symbolic;
@@ -43,13 +42,21 @@ pub const MAX_THREADS: usize = 64;
 /// A dialect of litmus tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arch {
+    /// C, as of 2011 and later, and the Linux kernel's.
     C,
+    /// Arm's instruction set of 64 bits.
     AArch64,
+    /// Arm's instruction set of 32 bits, as of Armv7 and Armv8.
     Arm,
+    /// x86 with 64 bits.
     X86_64,
+    /// x86 with 32 bits.
     X86,
+    /// RISC-V with 64 bits.
     RiscV,
+    /// Power.
     Ppc,
+    /// MIPS.
     Mips,
     /// LLVM's intermediate representation, as text.
     Llvm,
@@ -60,6 +67,7 @@ pub enum Arch {
 }
 
 impl Arch {
+    /// Every dialect.
     pub const ALL: [Arch; 11] = [
         Arch::C,
         Arch::AArch64,
@@ -137,7 +145,8 @@ impl Features {
     /// The info line that names them. Other tools pass over it.
     pub const KEY: &str = "Features";
 
-    pub const NAMES: [&str; 4] = ["lse2", "lpae", "avx", "ptr32"];
+    /// The name of every feature, as info lines have it.
+    pub(crate) const NAMES: [&str; 4] = ["lse2", "lpae", "avx", "ptr32"];
 
     fn of(&mut self, name: &str) -> Option<&mut bool> {
         match name {
@@ -154,11 +163,13 @@ impl Features {
         self.of(&name.to_ascii_lowercase()).map(|has| *has = true).is_some()
     }
 
-    pub fn names(mut self) -> Vec<&'static str> {
+    /// The names of those that are set.
+    pub(crate) fn names(mut self) -> Vec<&'static str> {
         Self::NAMES.into_iter().filter(|n| self.of(n).is_some_and(|has| *has)).collect()
     }
 
-    pub fn or(self, o: Features) -> Features {
+    /// Those that either has.
+    pub(crate) fn or(self, o: Features) -> Features {
         Features {
             lse2: self.lse2 || o.lse2,
             lpae: self.lpae || o.lpae,
@@ -171,13 +182,17 @@ impl Features {
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {
+    /// The dialect of its code.
     pub arch: Arch,
+    /// The word behind the dialect, which other files know it by.
     pub name: String,
     /// The quoted line under the name.
     pub doc: Option<String>,
     /// `Key=value` lines between the name and the initial state, in order.
     pub info: Vec<(String, String)>,
+    /// The entries of the initial state, in order.
     pub init: Vec<InitItem>,
+    /// What each thread runs, from `P0` on.
     pub threads: Vec<Body>,
     /// C functions that threads call and that are not threads themselves.
     pub helpers: Vec<Function>,
@@ -185,38 +200,53 @@ pub struct Test {
     pub scopes: Option<Scopes>,
     /// The `locations [...]` clause.
     pub locations: Vec<Observed>,
+    /// The `filter` clause: states that do not satisfy it do not count.
     pub filter: Option<Prop>,
+    /// What the test asks of its final states.
     pub condition: Condition,
+    /// The text that it was read from, for errors to point at.
     pub source: Source,
 }
 
 /// What one thread runs.
 #[derive(Clone, Debug)]
 pub enum Body {
+    /// Instructions and labels.
     Asm(Vec<Line>),
+    /// A function of C.
     C(Function),
 }
 
 /// One instruction of an assembly thread, or labels at its end (`text` is then empty).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
+    /// The labels before the instruction.
     pub labels: Vec<String>,
+    /// The instruction, without its labels and comments.
     pub text: String,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
 /// An entry of the initial state, such as `0:X1=x`, `uint64_t x=1` or `int x[2]={0,1}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitItem {
+    /// What is initialised.
     pub place: Place,
+    /// The type that it is declared with, where it is.
     pub ty: Option<Type>,
+    /// The value; without one it is 0.
     pub value: Option<InitValue>,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
+/// What an entry of the initial state gives its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitValue {
+    /// A single value.
     One(Value),
+    /// The elements of an array, in order.
     Array(Vec<Value>),
 }
 
@@ -227,21 +257,36 @@ pub enum Value {
     /// Two's complement; a negative literal is sign-extended to 128 bits.
     Int(i128),
     /// The address of a location, plus an offset in elements (`&x[2]`).
-    Addr { name: String, index: u64 },
+    Addr {
+        /// The location.
+        name: String,
+        /// The offset, in elements.
+        index: u64,
+    },
     /// The address of a label in a thread's code (`P0:L1`).
-    Label { thread: Option<usize>, name: String },
+    Label {
+        /// The thread whose label it is; `None` where the text does not say.
+        thread: Option<usize>,
+        /// The label.
+        name: String,
+    },
 }
 
 /// Something with a final value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
+    /// A register of a thread, or a local of C.
     Reg {
+        /// The number of the thread.
         thread: usize,
+        /// Its name, as the test writes it.
         name: String,
     },
     /// A shared location, or an element of one (`x[1]`).
     Mem {
+        /// Its name.
         name: String,
+        /// The element; `None` for the whole location.
         index: Option<u64>,
     },
 }
@@ -249,29 +294,42 @@ pub enum Place {
 /// An entry of the `locations` clause, with the type it is to be read as, where given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
+    /// What is observed.
     pub place: Place,
+    /// The type; `None` where the entry has none.
     pub ty: Option<Type>,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
 /// A C type as litmus tests use them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
+    /// An integer.
     Int {
+        /// Its size in bytes.
         bytes: u8,
+        /// Whether it has a sign.
         signed: bool,
     },
     /// A number in floating point. As a [`Value`] it is its bits.
     Float {
+        /// Its size in bytes: 4 or 8.
         bytes: u8,
     },
+    /// A pointer to an object of a type.
     Pointer(Arc<Type>),
+    /// So many elements of a type.
     Array(Arc<Type>, u64),
+    /// `_Atomic`
     Atomic(Arc<Type>),
+    /// `const`
     Const(Arc<Type>),
+    /// `volatile`
     Volatile(Arc<Type>),
     /// A pointer that its holder alone uses for what it points to, as C has it.
     Restrict(Arc<Type>),
+    /// `void`
     Void,
     /// A structure or a union that the test defines.
     Struct(Arc<c::structs::Struct>),
@@ -280,6 +338,7 @@ pub enum Type {
 }
 
 impl Type {
+    /// `int`
     pub const INT: Type = Type::Int { bytes: 4, signed: true };
 
     /// The type below qualifiers and `_Atomic`.
@@ -290,6 +349,7 @@ impl Type {
         }
     }
 
+    /// Whether `_Atomic` is among its outer qualifiers.
     pub fn is_atomic(&self) -> bool {
         match self {
             Type::Atomic(_) => true,
@@ -298,6 +358,7 @@ impl Type {
         }
     }
 
+    /// Whether `const` is among its outer qualifiers.
     pub fn is_const(&self) -> bool {
         match self {
             Type::Const(_) => true,
@@ -306,6 +367,7 @@ impl Type {
         }
     }
 
+    /// Whether `volatile` is among its outer qualifiers.
     pub fn is_volatile(&self) -> bool {
         match self {
             Type::Volatile(_) => true,
@@ -314,6 +376,7 @@ impl Type {
         }
     }
 
+    /// Whether `restrict` is among its outer qualifiers.
     pub fn is_restrict(&self) -> bool {
         match self {
             Type::Restrict(_) => true,
@@ -323,47 +386,72 @@ impl Type {
     }
 }
 
+/// What a test asks of its final states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
+    /// Which of the states have to satisfy the proposition.
     pub quantifier: Quantifier,
+    /// The proposition.
     pub prop: Prop,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
+/// How many final states satisfy a proposition, for a condition to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
+    /// `exists`: some state does.
     Exists,
+    /// `~exists`: no state does.
     NotExists,
+    /// `forall`: every state does.
     Forall,
 }
 
 /// A proposition about a final state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prop {
+    /// Holds in every state.
     True,
+    /// Holds in no state.
     False,
+    /// Compares the final value of a place with an operand.
     Cmp(Place, CmpOp, Operand),
+    /// Holds where the other does not.
     Not(Box<Prop>),
+    /// Holds where all of them do.
     And(Vec<Prop>),
+    /// Holds where one of them does.
     Or(Vec<Prop>),
+    /// Holds where the first does not, or the second does.
     Implies(Box<Prop>, Box<Prop>),
 }
 
+/// How two values compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CmpOp {
+    /// `=`
     Eq,
+    /// `!=`
     Ne,
+    /// `<`
     Lt,
+    /// `<=`
     Le,
+    /// `>`
     Gt,
+    /// `>=`
     Ge,
 }
 
+/// What the final value of a place is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// A constant.
     Value(Value),
     /// The content of a whole array (`x={0,1}`), under `=` only.
     Array(Vec<Value>),
+    /// The final value of another place.
     Place(Place),
 }
 

@@ -24,11 +24,15 @@ const MAX_NAME: u64 = 1 << 16;
 /// A file in an archive: its name, and where its content lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
+    /// Its path in the archive.
     pub name: String,
+    /// The byte of the archive at which its content begins.
     pub offset: u64,
+    /// The bytes of its content.
     pub len: u64,
 }
 
+/// Whether a file is an archive by its name.
 pub fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "tar")
 }
@@ -108,6 +112,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// Reads the content of a member, at most [`MAX_MEMBER`] bytes of it.
 pub fn read_member(file: &File, member: &Member) -> io::Result<Vec<u8>> {
     let mut out = vec![0; member.len.min(MAX_MEMBER) as usize];
     file.read_exact_at(&mut out, member.offset)?;

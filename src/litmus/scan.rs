@@ -16,9 +16,12 @@ pub enum Comments {
     C,
 }
 
+/// A place in a source text, from which tokens are taken.
 #[derive(Clone)]
 pub struct Scanner<'a> {
+    /// The text, for errors to point at.
     pub source: &'a Source,
+    /// The byte at which the next token begins.
     pub pos: usize,
     text: &'a str,
     comments: Comments,
@@ -52,6 +55,7 @@ pub fn clip(message: String) -> String {
 }
 
 impl<'a> Scanner<'a> {
+    /// A cursor at a byte of a text.
     pub fn new(source: &'a Source, pos: usize, comments: Comments) -> Scanner<'a> {
         Scanner { source, pos, text: &source.text, comments }
     }
@@ -61,22 +65,27 @@ impl<'a> Scanner<'a> {
         self.comments = comments;
     }
 
+    /// The whole text.
     pub fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }
 
+    /// Whether nothing is left.
     pub fn at_end(&self) -> bool {
         self.pos >= self.text.len()
     }
 
+    /// The next byte; `None` at the end.
     pub fn peek(&self) -> Option<u8> {
         self.bytes().get(self.pos).copied()
     }
 
+    /// The byte so many behind the next one.
     pub fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.bytes().get(self.pos + ahead).copied()
     }
 
+    /// What is left.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes()[self.pos.min(self.text.len())..]
     }
@@ -124,11 +133,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// The error that something was expected here, with what was found.
     #[cold]
     pub fn expected(&self, what: impl std::fmt::Display) -> Box<Diag> {
         Diag::at(self.source, self.here(), format!("expected {what}, found {}", self.found()))
     }
 
+    /// An error at a place of the text.
     #[cold]
     pub fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, span, clip(message.into()))

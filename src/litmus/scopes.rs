@@ -12,16 +12,23 @@ use litmake_base::diag::{Result, Span, nearest};
 /// A level of the tree, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
+    /// Threads that run in step: a warp, a wave.
     Subgroup,
+    /// Threads that share local memory and barriers: a CTA.
     Workgroup,
+    /// Workgroups that run together, as PTX has them.
     Cluster,
+    /// Threads on the queues of one family, as Vulkan has them.
     QueueFamily,
+    /// All threads of a GPU.
     Device,
+    /// All devices, and the processors of their host.
     System,
 }
 
 impl Level {
-    pub const ALL: [Level; 6] = [
+    /// Every level, from the narrowest to the widest.
+    pub(crate) const ALL: [Level; 6] = [
         Level::Subgroup,
         Level::Workgroup,
         Level::Cluster,
@@ -30,6 +37,7 @@ impl Level {
         Level::System,
     ];
 
+    /// The word that names it in print.
     pub fn name(self) -> &'static str {
         self.names()[0]
     }
@@ -84,12 +92,9 @@ impl Scopes {
         Scopes { threads }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many threads there are.
+    pub(crate) fn len(&self) -> usize {
         self.threads.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.threads.is_empty()
     }
 
     /// Whether two threads are in one group of a level.
@@ -161,12 +166,12 @@ fn write_groups(scopes: &Scopes, levels: &[Level], threads: &[usize], out: &mut 
 }
 
 /// Whether a tree begins here.
-pub fn begins(s: &Scanner) -> bool {
+pub(crate) fn begins(s: &Scanner) -> bool {
     s.peek_word() == "scopes" && s.rest()[6..].trim_ascii_start().first() == Some(&b':')
 }
 
 /// Reads `scopes:` and the tree behind it, and the blanks behind that.
-pub fn read(s: &mut Scanner, threads: usize) -> Result<Scopes> {
+pub(crate) fn read(s: &mut Scanner, threads: usize) -> Result<Scopes> {
     let start = s.pos;
     s.pos += "scopes".len();
     s.blanks()?;

@@ -6,6 +6,7 @@ use super::c;
 use super::print::{condition_source, init_text, prop_source};
 use super::{Body, Line, Test};
 
+/// The text of a test, as [`crate::read`] reads it.
 pub fn write(test: &Test) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}", test.arch.name(), name(&test.name));

@@ -5,8 +5,6 @@
 //! is a short list of ops over temporaries that are local to it and assigned once. Dependencies
 //! are the flow of values through temporaries and registers; nothing else states them.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
-
 pub mod eval;
 
 use litmake_base::diag::Span;
@@ -70,6 +68,7 @@ macro_rules! tags {
     ($($(#[$doc:meta])* $id:ident = $name:literal : $archs:literal),* $(,)?) => {
         /// One constant for each annotation.
         #[allow(non_upper_case_globals, reason = "they are named as models name them")]
+        #[expect(missing_docs, reason = "a barrier's constant has the barrier's own name")]
         pub mod tag {
             use super::Tags;
             #[allow(
@@ -92,30 +91,50 @@ tags! {
     /// Read or write of a load-linked / store-conditional instruction.
     EX = "EX": "*",
     // C11 memory orders, and what has one.
+    /// An access that is not atomic.
     C_NA = "NA": "C LLVM SPIRV",
+    /// Memory order relaxed.
     C_RLX = "RLX": "C LLVM PTX",
+    /// Memory order consume.
     C_CON = "CON": "C",
+    /// Memory order acquire.
     C_ACQ = "ACQ": "C LLVM SPIRV PTX",
+    /// Memory order release.
     C_REL = "REL": "C LLVM SPIRV PTX",
+    /// Memory order acquire-release.
     C_ACQ_REL = "ACQ_REL": "C LLVM PTX",
+    /// Memory order sequentially consistent.
     C_SC = "SC": "C LLVM SPIRV PTX",
     /// LLVM's weakest atomic access, below RLX: no order of the writes of a place is agreed on.
     UNORDERED = "UNORDERED": "LLVM",
     /// An access with a memory order (any but NA).
     C_A = "A": "C LLVM SPIRV",
+    /// An access to a volatile object.
     C_VOLATILE = "VOLATILE": "C LLVM SPIRV",
     /// atomic_signal_fence; orders only within a thread.
     C_SIGNAL = "SIGNAL": "C LLVM",
-    // Locks as the Linux kernel has them: the read and the write of taking one, releasing one,
-    // a try that fails, a look that finds it taken, and free.
-    C_LKR = "LKR": "C", C_LKW = "LKW": "C", C_UL = "UL": "C",
-    C_LF = "LF": "C", C_RL = "RL": "C", C_RU = "RU": "C",
+    // Locks as the Linux kernel has them.
+    /// The read of taking a lock.
+    C_LKR = "LKR": "C",
+    /// The write of taking a lock.
+    C_LKW = "LKW": "C",
+    /// Releasing a lock.
+    C_UL = "UL": "C",
+    /// A try to take a lock that fails.
+    C_LF = "LF": "C",
+    /// A look at a lock that finds it taken.
+    C_RL = "RL": "C",
+    /// A look at a lock that finds it free.
+    C_RU = "RU": "C",
     /// A part of an operation of several events, which program order puts in their order. No
     /// model sees it.
     C_PART = "part": "",
     // AArch64 (and AArch32's LDA/STL).
+    /// A read with acquire, such as that of `LDAR`.
     A = "A": "AArch64 ARM",
+    /// A read with the weaker acquire that `LDAPR` has.
     Q = "Q": "AArch64 ARM",
+    /// A write with release, such as that of `STLR`.
     L = "L": "AArch64 ARM",
     /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR; `red`
     /// of PTX).
@@ -159,10 +178,17 @@ tags! {
     SG = "SG": "SPIRV", WG = "WG": "SPIRV", QF = "QF": "SPIRV", DV = "DV": "SPIRV", SY = "SY": "SPIRV",
     /// An event at which threads wait for each other.
     CBAR = "CBAR": "SPIRV",
-    // SPIR-V: accesses that others may see, their availability and visibility operations, and those that
-    // memory semantics add.
-    NONPRIV = "NONPRIV": "SPIRV", AV = "AV": "SPIRV", VIS = "VIS": "SPIRV",
-    SEMAV = "SEMAV": "SPIRV", SEMVIS = "SEMVIS": "SPIRV",
+    // SPIR-V.
+    /// An access that other threads may see.
+    NONPRIV = "NONPRIV": "SPIRV",
+    /// A write with its availability operation.
+    AV = "AV": "SPIRV",
+    /// A read with its visibility operation.
+    VIS = "VIS": "SPIRV",
+    /// Memory semantics with an availability operation.
+    SEMAV = "SEMAV": "SPIRV",
+    /// Memory semantics with a visibility operation.
+    SEMVIS = "SEMVIS": "SPIRV",
     // SPIR-V: the storage class of what is accessed, and those that semantics list.
     UNIFORM = "UNIFORM": "SPIRV", WORKGROUP = "WORKGROUP": "SPIRV", CROSSWORKGROUP = "CROSSWORKGROUP": "SPIRV",
     SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "SPIRV",
@@ -238,7 +264,12 @@ pub enum Val {
     /// The address of location `loc` (an index into the program's locations) plus bytes. To
     /// arithmetic it is a number below 2^31: extending or cutting it at 32 bits or more leaves
     /// it as it is.
-    Ptr { loc: u16, off: i64 },
+    Ptr {
+        /// The index of the location in the program's locations.
+        loc: u16,
+        /// Bytes from the location's start; they may be negative or lie past its end.
+        off: i64,
+    },
     /// The address of an instruction of this thread.
     Code(u32),
 }
@@ -261,9 +292,15 @@ pub enum UnOp {
     /// The negative, modulo the width.
     Neg,
     /// Sign extension of the low `from` bits to the width.
-    SignExt { from: u8 },
+    SignExt {
+        /// The width of the operand, in bits.
+        from: u8,
+    },
     /// Keeps the low `from` bits.
-    ZeroExt { from: u8 },
+    ZeroExt {
+        /// How many low bits are kept.
+        from: u8,
+    },
     /// 1 where the operand is zero, else 0.
     IsZero,
     /// How many bits above the highest one are 0.
@@ -275,60 +312,105 @@ pub enum UnOp {
     /// How many bits are 1.
     PopCount,
     /// The number of `width` bits in floating point that is nearest to an integer of `from` bits.
-    FloatFromInt { from: u8, signed: bool },
+    FloatFromInt {
+        /// The width of the integer, in bits.
+        from: u8,
+        /// Whether the integer has a sign.
+        signed: bool,
+    },
     /// The integer of `width` bits that a number of `from` bits in floating point becomes where its
     /// fraction is cut off. What is out of range becomes the nearest integer, and what is no number 0.
-    FloatToInt { from: u8, signed: bool },
+    FloatToInt {
+        /// The width of the number in floating point, in bits.
+        from: u8,
+        /// Whether the integer has a sign.
+        signed: bool,
+    },
     /// The number of `width` bits in floating point that is nearest to one of `from` bits. What is no
     /// number has no value, since machines differ in it.
-    FloatResize { from: u8 },
+    FloatResize {
+        /// The width of the operand, in bits.
+        from: u8,
+    },
 }
 
 /// Two-operand arithmetic. Shift counts are taken modulo nothing: a count at or over the width
 /// gives 0 (or the sign), so an instruction set that masks counts says so with `And`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinOp {
+    /// The sum, modulo the width.
     Add,
+    /// The first less the second, modulo the width.
     Sub,
+    /// The low half of the product.
     Mul,
-    /// High half of the product, by signedness.
+    /// High half of the product of unsigned numbers, at most 64 bits wide.
     MulHiU,
+    /// High half of the product of signed numbers, at most 64 bits wide.
     MulHiS,
+    /// The quotient of unsigned numbers; none by zero.
     DivU,
+    /// The quotient of signed numbers, rounded towards zero; none by zero.
     DivS,
+    /// The remainder that [`BinOp::DivU`] leaves.
     RemU,
+    /// The remainder that [`BinOp::DivS`] leaves; it has the sign of the dividend.
     RemS,
+    /// Bitwise and.
     And,
+    /// Bitwise or.
     Or,
+    /// Bitwise exclusive or.
     Xor,
+    /// A shift to the left, which fills with zeros.
     Shl,
+    /// A shift to the right, which fills with zeros.
     Shr,
+    /// A shift to the right, which fills with the sign.
     Sar,
+    /// A rotation to the right; its count is taken modulo the width.
     Ror,
-    /// Comparisons give 1 or 0.
+    /// Whether the operands are equal. It and the other comparisons give 1 or 0.
     Eq,
+    /// Whether the operands differ.
     Ne,
+    /// Whether the first is less, of unsigned numbers.
     LtU,
+    /// Whether the first is less or equal, of unsigned numbers.
     LeU,
+    /// Whether the first is less, of signed numbers.
     LtS,
+    /// Whether the first is less or equal, of signed numbers.
     LeS,
+    /// The smaller of unsigned numbers.
     MinU,
+    /// The larger of unsigned numbers.
     MaxU,
+    /// The smaller of signed numbers.
     MinS,
+    /// The larger of signed numbers.
     MaxS,
     /// Of numbers in floating point (IEEE 754, 32 or 64 bits wide), rounded to the nearest and then
     /// to even. A result that is no number has no value, since machines differ in it.
     FloatAdd,
+    /// The difference, rounded as [`BinOp::FloatAdd`] is.
     FloatSub,
+    /// The product, rounded as [`BinOp::FloatAdd`] is.
     FloatMul,
+    /// The quotient, rounded as [`BinOp::FloatAdd`] is.
     FloatDiv,
-    /// These give 1 or 0; 0 where an operand is no number.
+    /// Whether the operands are equal: 1 or 0. It and the two that follow give 0 where an operand is
+    /// no number.
     FloatEq,
+    /// Whether the first is less.
     FloatLt,
+    /// Whether the first is less or equal.
     FloatLe,
-    /// Whether the sum, difference or product of two signed numbers does not fit the width.
+    /// Whether the sum of two signed numbers does not fit the width.
     AddOverflows,
+    /// Whether the difference of two signed numbers does not fit the width.
     SubOverflows,
+    /// Whether the product of two signed numbers does not fit the width.
     MulOverflows,
     /// Whether C leaves a signed number shifted left by so much undefined: it is negative, the
     /// count is not below the width, or what comes out does not fit.
@@ -377,69 +459,199 @@ pub type Label = u32;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// Gives a constant.
-    Const { dst: Temp, val: Val },
+    Const {
+        /// Takes the constant.
+        dst: Temp,
+        /// The constant.
+        val: Val,
+    },
     /// Takes what a register holds.
-    ReadReg { dst: Temp, reg: Reg, port: Port },
+    ReadReg {
+        /// Takes the value.
+        dst: Temp,
+        /// The register that is read.
+        reg: Reg,
+        /// Where in the instruction the value goes.
+        port: Port,
+    },
     /// Sets a register.
-    WriteReg { reg: Reg, src: Temp },
+    WriteReg {
+        /// The register that is set.
+        reg: Reg,
+        /// The value that it takes.
+        src: Temp,
+    },
     /// `width` is in bits, 1 to 128; the operands and the result are taken modulo 2^width
     /// (the result of a comparison is 0 or 1).
-    Un { dst: Temp, op: UnOp, a: Temp, width: u8 },
+    Un {
+        /// Takes the result.
+        dst: Temp,
+        /// What is computed.
+        op: UnOp,
+        /// The operand.
+        a: Temp,
+        /// The width in bits.
+        width: u8,
+    },
     /// The same of two operands.
-    Bin { dst: Temp, op: BinOp, a: Temp, b: Temp, width: u8 },
+    Bin {
+        /// Takes the result.
+        dst: Temp,
+        /// What is computed.
+        op: BinOp,
+        /// The first operand.
+        a: Temp,
+        /// The second operand.
+        b: Temp,
+        /// The width in bits.
+        width: u8,
+    },
     /// A conditional select: `dst` depends on the chosen operand by data and on `cond` by
     /// control inside the instruction (a "pick" dependency), not by data.
-    Select { dst: Temp, cond: Temp, yes: Temp, no: Temp },
+    Select {
+        /// Takes the chosen operand.
+        dst: Temp,
+        /// Chooses: everything but 0 is true.
+        cond: Temp,
+        /// The operand where `cond` is true.
+        yes: Temp,
+        /// The operand where `cond` is 0.
+        no: Temp,
+    },
     /// 0 or 1, either way (a spurious failure).
-    Choose { dst: Temp },
+    Choose {
+        /// Takes the 0 or 1.
+        dst: Temp,
+    },
     /// Drops the path where `cond` is 0. It is no event and gives no dependency.
-    Assume { cond: Temp },
+    Assume {
+        /// What has to be true.
+        cond: Temp,
+    },
     /// The behaviour of the program is undefined where `cond` is not 0. It is no event, gives no
     /// dependency, and what comes after goes on as it would.
-    Undefined { cond: Temp, what: Undefined },
+    Undefined {
+        /// True where the behaviour is undefined.
+        cond: Temp,
+        /// Why it is.
+        what: Undefined,
+    },
     /// A read event of `size` bytes, a power of two up to 16, single-copy atomic as a whole;
     /// `dst` is zero-extended. `tags` holds X or EX where it is half of an atomic access.
-    Load { dst: Temp, addr: Temp, size: u8, tags: Tags },
+    Load {
+        /// Takes the value that is read.
+        dst: Temp,
+        /// The address.
+        addr: Temp,
+        /// How many bytes are accessed.
+        size: u8,
+        /// The annotations of the event.
+        tags: Tags,
+    },
     /// A write event. With tag X it pairs with the latest X load of its instruction at the
     /// same address (`amo`).
-    Store { addr: Temp, src: Temp, size: u8, tags: Tags },
+    Store {
+        /// The address.
+        addr: Temp,
+        /// The value that is written: its low `size` bytes.
+        src: Temp,
+        /// How many bytes are accessed.
+        size: u8,
+        /// The annotations of the event.
+        tags: Tags,
+    },
     /// A store-conditional: succeeds or fails either way; it can succeed only where the thread's
     /// latest EX load has the same address and no other store-conditional came between.
     /// `status` is `ok` or `fail`. `status_dep`: the status depends on the write (RISC-V, Power).
     /// `same_size`: it fails where that load was of another size (Arm, which leaves it open).
     StoreEx {
+        /// Takes `ok` or `fail`.
         status: Temp,
+        /// The address.
         addr: Temp,
+        /// The value that is written where it succeeds.
         src: Temp,
+        /// How many bytes are accessed.
         size: u8,
+        /// The annotations of the event.
         tags: Tags,
+        /// The status of success.
         ok: u8,
+        /// The status of failure.
         fail: u8,
+        /// Whether the status depends on the write.
         status_dep: bool,
+        /// Whether it fails where the load had another size.
         same_size: bool,
     },
     /// A read-modify-write that is one event, both read and write (C11): `dst` is the old value;
     /// `new` is computed by the ops of `body`, which may use `dst` and may not access memory.
-    Rmw { dst: Temp, addr: Temp, size: u8, tags: Tags, body: Vec<Op>, new: Temp },
+    Rmw {
+        /// Takes the old value.
+        dst: Temp,
+        /// The address.
+        addr: Temp,
+        /// How many bytes are accessed.
+        size: u8,
+        /// The annotations of the event.
+        tags: Tags,
+        /// Computes the new value from the old one.
+        body: Vec<Op>,
+        /// The value that is written: a temporary of `body`, or of the ops before.
+        new: Temp,
+    },
     /// An event that orders others, as its annotations say.
-    Fence { tags: Tags },
+    Fence {
+        /// The annotations of the event.
+        tags: Tags,
+    },
     /// An event at a place that neither reads nor writes it (a lock is asked for, a grace period
     /// waited for).
-    Touch { addr: Temp, size: u8, tags: Tags },
+    Touch {
+        /// The address.
+        addr: Temp,
+        /// How many bytes the place has.
+        size: u8,
+        /// The annotations of the event.
+        tags: Tags,
+    },
     /// What is executed from here on depends by control on no branch that comes after the
     /// entry of the same depth. `enter` is that entry. Only structured code has it: elsewhere all
     /// that comes after a branch depends on it.
-    Control { depth: u16, enter: bool },
+    Control {
+        /// How many entries are open around this one.
+        depth: u16,
+        /// Whether this op is the entry; else control returns to what it was there.
+        enter: bool,
+    },
     /// Executes one list or the other; what is inside depends on `cond` by control inside the
     /// instruction. A temporary that both sides assign is usable after.
-    If { cond: Temp, yes: Vec<Op>, no: Vec<Op> },
+    If {
+        /// Chooses the list: everything but 0 is true.
+        cond: Temp,
+        /// Executed where `cond` is true.
+        yes: Vec<Op>,
+        /// Executed where `cond` is 0.
+        no: Vec<Op>,
+    },
     /// Goes to `target` where `cond` is not 0. Everything after depends on `cond` by control.
-    Branch { cond: Temp, target: Label },
+    Branch {
+        /// The branch is taken where it is not 0.
+        cond: Temp,
+        /// Where the branch goes.
+        target: Label,
+    },
     /// Goes to `target`, whatever holds.
-    Jump { target: Label },
+    Jump {
+        /// Where it goes.
+        target: Label,
+    },
     /// Goes to the instruction whose [`Val::Code`] address `addr` is; an address that is not one
     /// (a return to the caller) ends the thread.
-    JumpTo { addr: Temp },
+    JumpTo {
+        /// The address of the next instruction.
+        addr: Temp,
+    },
     /// Ends the thread.
     Halt,
 }

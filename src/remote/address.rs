@@ -8,12 +8,16 @@ use std::fmt;
 /// An endpoint, from `grpc://host:port` or `grpcs://host[:port]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
+    /// Whether what goes over the wire is encrypted (`grpcs`).
     pub encrypted: bool,
+    /// The name or the number of the host.
     pub host: String,
+    /// The port; of `grpcs`, 443 where none is written.
     pub port: u16,
 }
 
 impl Address {
+    /// Reads an address; the error says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Address, String> {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| {
             format!(
@@ -77,7 +81,8 @@ impl fmt::Display for Address {
 /// A header that goes with every request.
 #[derive(Clone)]
 pub struct Header {
-    pub name: String,
+    /// Its name, in lower case.
+    pub(crate) name: String,
     pub(crate) value: String,
     /// Whether the value stood on the command line, where everybody on the machine can read it.
     open: bool,

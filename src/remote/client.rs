@@ -46,16 +46,23 @@ const ATTEMPTS: u32 = 16;
 pub struct Tally {
     /// Packets that were asked for, those that came, and those that failed a check.
     pub asked: u64,
+    /// Packets that came.
     pub fetched: u64,
+    /// The bytes of the packets that came.
     pub fetched_bytes: u64,
+    /// Packets that came and failed a check.
     pub broken: u64,
     /// Packets that were uploaded, and those that could not be.
     pub uploaded: u64,
+    /// The bytes of the packets that were uploaded.
     pub uploaded_bytes: u64,
+    /// Packets that could not be uploaded.
     pub lost: u64,
     /// Jobs whose results came, and the packets and bytes in these.
     pub jobs: u64,
+    /// Packets of jobs whose results came.
     pub executed: u64,
+    /// The bytes of these packets.
     pub executed_bytes: u64,
 }
 
@@ -137,6 +144,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A client of one endpoint, and the thread that does its work.
 pub struct Client {
     shared: Arc<Shared>,
     inbox: UnboundedSender<Message>,
@@ -180,6 +188,7 @@ impl Client {
         self.shared.jobs.set_recipe(recipe, answers);
     }
 
+    /// The address of the endpoint, for people.
     pub fn address(&self) -> String {
         self.shared.options.address.to_string()
     }
@@ -232,7 +241,8 @@ impl Client {
         }
     }
 
-    pub fn tally(&self) -> Tally {
+    /// What it did so far.
+    pub(crate) fn tally(&self) -> Tally {
         let counts = &self.shared.counts;
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Tally {

@@ -16,6 +16,7 @@ use crate::{Options, sealed};
 pub struct Finding {
     /// Whether it is as a run needs it.
     pub good: bool,
+    /// What it is, for people.
     pub text: String,
 }
 

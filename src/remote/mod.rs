@@ -4,8 +4,6 @@
 //! interface [`litmake_engine::remote::Remote`]. It does not know what is in a packet, nor where else
 //! results are kept. Nothing that comes from a server is believed before it was checked.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
-
 mod action;
 mod address;
 mod client;
@@ -30,14 +28,17 @@ use std::time::Duration;
 /// What a client is told about its endpoint.
 #[derive(Clone)]
 pub struct Options {
+    /// Where the server is.
     pub address: Address,
     /// Which of the caches behind the address; often empty.
     pub instance: String,
+    /// Headers that go with each request.
     pub headers: Vec<Header>,
     /// Programs that tell headers.
     pub helpers: Vec<Helper>,
     /// What they told.
     pub told: Told,
+    /// How an encrypted connection is made.
     pub tls: Tls,
     /// How long one request may take.
     pub timeout: Duration,
@@ -52,6 +53,7 @@ pub struct Options {
 }
 
 impl Options {
+    /// What holds for an address where nothing else is said.
     pub fn new(address: Address) -> Options {
         Options {
             address,

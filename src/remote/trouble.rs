@@ -24,7 +24,9 @@ pub enum Meaning {
 /// A failed request. Its words hold no secret.
 #[derive(Clone, Debug)]
 pub struct Trouble {
-    pub meaning: Meaning,
+    /// What the failure means for those that follow.
+    pub(crate) meaning: Meaning,
+    /// Why it failed, for people.
     pub words: String,
     /// Whether it is worth to ask again at once.
     pub(crate) passing: bool,

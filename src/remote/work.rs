@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 
 /// The files that lie in the folder of an action: the program, what to plan, what to do.
 pub const PROGRAM: &str = "litmake";
+/// The file with what the worker is to plan.
 pub const RECIPE: &str = "recipe";
+/// The file with the job.
 pub const JOB: &str = "job";
+/// The file with what compilers answered elsewhere.
 pub const ANSWERS: &str = "answers";
 
 /// What the worker says of its work. The packets lie beside it.
@@ -22,6 +25,7 @@ pub const TOLD: &str = "told";
 /// What compilers answered there, where it was not known.
 pub const LEARNED: &str = "learned";
 
+/// The name of the file that a packet lies in, by its place.
 pub fn packet_name(place: usize) -> String {
     format!("packet-{place}")
 }
@@ -31,14 +35,17 @@ pub const REFUSED: u8 = 70;
 /// What the worker was given is damaged, or contradicts itself.
 pub const UNSOUND: u8 = 71;
 
+/// The key under which the file of a job is sealed.
 pub fn job_key() -> Digest {
     Digest::of(b"litmake job/1")
 }
 
+/// The key under which the file of a recipe is sealed.
 pub fn recipe_key() -> Digest {
     Digest::of(b"litmake recipe/1")
 }
 
+/// The key under which the file of answers is sealed.
 pub fn answers_key() -> Digest {
     Digest::of(b"litmake answers/1")
 }
@@ -47,6 +54,7 @@ pub fn answers_key() -> Digest {
 /// with it what it rests on, so that a worker can see whether it holds there.
 pub type Answers = BTreeMap<Digest, Vec<u8>>;
 
+/// The bytes that [`decode_answers`] reads.
 pub fn encode_answers(answers: &Answers) -> Vec<u8> {
     let mut out = Vec::new();
     for (key, answer) in answers {
@@ -56,6 +64,7 @@ pub fn encode_answers(answers: &Answers) -> Vec<u8> {
     out
 }
 
+/// Reads answers; `None` where the bytes end within one.
 pub fn decode_answers(bytes: &[u8]) -> Option<Answers> {
     let mut reader = framed::Reader(bytes);
     let mut out = Answers::new();

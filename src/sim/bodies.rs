@@ -16,6 +16,7 @@ const MOST: usize = 1 << 12;
 /// Threads with longer keys are not kept.
 const LONGEST: usize = 1 << 12;
 
+/// Lowered threads, by their text and the features of their machines.
 #[derive(Default)]
 pub struct Bodies {
     kept: FxHashMap<Box<[u8]>, Body>,

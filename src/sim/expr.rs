@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use litmake_ops::eval::{ALIGN, eval_bin, eval_un, is_full, truth};
+use litmake_ops::eval::{ALIGN, eval_bin, eval_un, is_full};
 use litmake_ops::{BinOp, UnOp, Val, mask};
 
 pub type ExprId = u32;
@@ -24,7 +24,6 @@ pub enum Expr {
     Var(Var, u8),
     Un(UnOp, ExprId, u8),
     Bin(BinOp, ExprId, ExprId, u8),
-    Select(ExprId, ExprId, ExprId),
 }
 
 /// Hash-consed expressions of one program.
@@ -133,7 +132,6 @@ impl Exprs {
             ) => 1,
             Expr::Bin(BinOp::And, a, b, w) => self.shallow_bits(a).min(self.shallow_bits(b)).min(w),
             Expr::Bin(_, _, _, w) => w,
-            Expr::Select(_, a, b) => self.shallow_bits(a).max(self.shallow_bits(b)),
         }
     }
 
@@ -204,22 +202,6 @@ impl Exprs {
         self.add(Expr::Bin(op, a, b, width))
     }
 
-    pub fn select(&mut self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
-        if yes == no {
-            return yes;
-        }
-        match self.as_const(cond) {
-            Some(v) => {
-                if truth(v) {
-                    yes
-                } else {
-                    no
-                }
-            }
-            None => self.add(Expr::Select(cond, yes, no)),
-        }
-    }
-
     /// The value, if the reads that it needs are known. `None` if one is not, or if the
     /// arithmetic has no meaning (a product of addresses).
     pub fn eval(&self, id: ExprId, vars: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
@@ -250,10 +232,6 @@ impl Exprs {
                     }
                     _ => None,
                 }
-            }
-            Expr::Select(c, y, n) => {
-                let branch = if truth(self.eval(c, vars)?) { y } else { n };
-                self.eval(branch, vars)
             }
         }
     }
@@ -337,11 +315,6 @@ impl Exprs {
                 self.each_const(a, f);
                 self.each_const(b, f);
             }
-            Expr::Select(c, y, n) => {
-                self.each_const(c, f);
-                self.each_const(y, f);
-                self.each_const(n, f);
-            }
         }
     }
 
@@ -364,11 +337,6 @@ impl Exprs {
             Expr::Bin(_, a, b, _) => {
                 self.each_var(a, f);
                 self.each_var(b, f);
-            }
-            Expr::Select(c, y, n) => {
-                self.each_var(c, f);
-                self.each_var(y, f);
-                self.each_var(n, f);
             }
         }
     }

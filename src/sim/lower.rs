@@ -101,12 +101,17 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
 }
 
 impl Program {
+    /// Makes a program of a test; an error points at what has no meaning here.
     pub fn new(test: &Test) -> Result<Program> {
         Program::with(test, &mut Bodies::default(), None)
     }
 
     /// The same, with kept threads from earlier tests, and with what a model adds to C.
-    pub fn with(test: &Test, bodies: &mut Bodies, dialect: Option<&Dialect>) -> Result<Program> {
+    pub(crate) fn with(
+        test: &Test,
+        bodies: &mut Bodies,
+        dialect: Option<&Dialect>,
+    ) -> Result<Program> {
         let dialect = dialect.filter(|_| test.arch == Arch::C);
         let mut locations = Locations::default();
         let features = test.features();

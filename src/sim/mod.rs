@@ -3,33 +3,31 @@
 //! `lower` makes a program of a test, `unfold` finds the paths of its threads, `skeleton` combines
 //! them, and `search` or `solver` goes through their executions. Only `lower` knows tests as text.
 
-#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
-
-pub mod bodies;
-pub mod domain;
-pub mod eval;
-pub mod exhaustive;
-pub mod explain;
-pub mod expr;
-pub mod interpreted;
-pub mod lower;
-pub mod path;
-pub mod private;
+mod bodies;
+mod domain;
+mod eval;
+mod exhaustive;
+mod explain;
+mod expr;
+mod interpreted;
+mod lower;
+mod path;
+mod private;
 pub mod program;
 mod reach;
 mod reasons;
 pub mod results;
-pub mod search;
-pub mod skeleton;
+mod search;
+mod skeleton;
 mod small;
 mod solver;
 mod specialise;
 #[cfg(test)]
 mod spirv;
-pub mod steps;
+mod steps;
 mod symmetry;
 mod theory;
-pub mod unfold;
+mod unfold;
 mod valuation;
 mod visible;
 pub mod witness;
@@ -67,11 +65,14 @@ use theory::Theory;
 use unfold::{Limits, Obstacle, Unfolder};
 use visible::{Private, Visible};
 
+/// How a test is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How often a loop's body may run.
     pub unroll: u32,
+    /// How long a simulation may take; `None` for as long as it needs.
     pub timeout: Option<Duration>,
+    /// How executions are gone through.
     pub engine: Engine,
 }
 
@@ -87,6 +88,7 @@ pub enum Engine {
     /// Enumerates, and hands over to the solver if that takes long.
     #[default]
     Auto,
+    /// Enumerates, however long that takes.
     Enumerate,
     /// Uses the solver; enumerates under models that the solver cannot explain.
     Solve,
@@ -108,6 +110,7 @@ const USUAL: usize = 14;
 
 /// A model ready to simulate under.
 pub struct Model {
+    /// Its name, as it was loaded.
     pub name: String,
     cat: cat::Model,
     /// `None` for a model that only the interpreter can run.
@@ -185,7 +188,9 @@ pub struct Outcomes {
     pub states: Vec<State>,
     /// How many of the outcomes satisfy the condition, and how many do not.
     pub positive: u64,
+    /// How many of the outcomes do not satisfy the condition.
     pub negative: u64,
+    /// The quantifier of the condition, which says what the two numbers mean.
     pub quantifier: Quantifier,
     /// Names of the flags that some allowed execution raises.
     pub flags: Vec<String>,
@@ -197,7 +202,9 @@ pub struct Outcomes {
     pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
+    /// How much work it was.
     pub stats: Stats,
+    /// How long it took.
     pub time: Duration,
 }
 
@@ -221,6 +228,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
+    /// The outcomes that a model allows for a test; an error where the test cannot be simulated.
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;

@@ -18,14 +18,16 @@ pub type Outcome = SmallVec<[Val; 6]>;
 /// What the search through the skeletons of a test has found so far.
 #[derive(Default)]
 pub struct Results {
-    pub outcomes: FxHashSet<Outcome>,
+    /// The outcomes of allowed executions, each once.
+    pub(crate) outcomes: FxHashSet<Outcome>,
     /// Flags raised so far, as indices of the model's checks.
-    pub flags: Vec<usize>,
-    pub stats: Stats,
+    pub(crate) flags: Vec<usize>,
+    /// How much work the search was.
+    pub(crate) stats: Stats,
     /// What some allowed execution does that is undefined, and which thread does it.
-    pub undefined: Option<(usize, Doubt)>,
+    pub(crate) undefined: Option<(usize, Doubt)>,
     /// A value could not be computed.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl Results {
@@ -46,6 +48,7 @@ impl Results {
 /// How much work a simulation was.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
+    /// How many skeletons were gone through.
     pub skeletons: u64,
     /// Partial executions that were checked.
     pub nodes: u64,
@@ -55,7 +58,9 @@ pub struct Stats {
     pub solved: u64,
 }
 
-pub enum EarlyEnd {
+/// Why a search ended before it was done.
+pub(crate) enum EarlyEnd {
+    /// Its time is over, or the process is asked to stop.
     TimedOut,
     /// The limit of partial executions is reached.
     Budget,

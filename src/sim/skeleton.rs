@@ -450,10 +450,6 @@ impl<'p> Skeleton<'p> {
         self.values = Some(values);
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
-    }
-
     /// The events that a path event has become.
     pub fn events_of(&self, thread: usize, index: usize) -> std::ops::Range<usize> {
         let (a, b) = self.first[thread][index];

@@ -29,8 +29,10 @@ use litmake_ops::{Annotations, TAG_TABLE};
 /// At most so many executions are looked at for one answer.
 const MOST: u64 = 5_000;
 
+/// What was found about an outcome.
 #[derive(Clone, Debug)]
 pub struct Answer {
+    /// Whether some allowed execution shows it.
     pub allowed: bool,
     /// How many executions that show the outcome were looked at.
     pub looked_at: u64,

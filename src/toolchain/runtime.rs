@@ -32,6 +32,8 @@ pub struct Runtime {
     open: OnceLock<Vec<Library>>,
     /// Whether the target's library is without its headers, once that was asked.
     pub lacks_headers: OnceLock<bool>,
+    /// Whether the compiler has no integers of 128 bits for its target, once that was asked.
+    pub lacks_int128: OnceLock<bool>,
 }
 
 /// What was found out later is the same where these are.

@@ -40,9 +40,12 @@ use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Fault};
 
+/// How a graph is run.
 #[derive(Clone)]
 pub struct Options {
+    /// How many threads work.
     pub jobs: usize,
+    /// What work may ask about the run.
     pub context: Context,
     /// Run only part `i` of `n` (from 1) of the items, chosen by their names.
     pub part: Option<(u32, u32)>,
@@ -82,12 +85,14 @@ impl Default for Options {
 
 /// The list of items of a root.
 pub struct Root {
+    /// The items, in the order of their rows.
     pub entries: Vec<Entry>,
     /// Start of each shard, and the end of the last.
     pub bounds: Vec<usize>,
+    /// The digest of each shard.
     pub digests: Vec<Digest>,
     /// For a list that was made from another, where each item stands in that: shard and row.
-    pub origin: Vec<(u32, u32)>,
+    pub(crate) origin: Vec<(u32, u32)>,
     /// Where the only shard of a list that came with a job is cut into packets. Others are cut by their content.
     strips: Option<Vec<Range<usize>>>,
     /// Where an item of this content stands: shard and row.
@@ -95,7 +100,8 @@ pub struct Root {
 }
 
 impl Root {
-    pub fn new(entries: Vec<Entry>, origin: Vec<(u32, u32)>) -> Root {
+    /// A list that is cut into shards by the names of its items.
+    pub(crate) fn new(entries: Vec<Entry>, origin: Vec<(u32, u32)>) -> Root {
         let mut bounds = vec![0];
         bounds.extend(cuts(entries.iter().map(|e| &*e.name)));
         Root { origin, ..Root::of_shards(entries, bounds) }
@@ -134,10 +140,12 @@ impl Root {
         places.get(content).copied()
     }
 
+    /// How many shards it has.
     pub fn shards(&self) -> usize {
         self.digests.len()
     }
 
+    /// The items of one shard.
     pub fn rows(&self, shard: usize) -> &[Entry] {
         &self.entries[self.bounds[shard]..self.bounds[shard + 1]]
     }
@@ -154,19 +162,26 @@ pub fn in_part(name: &str, (i, n): (u32, u32)) -> bool {
     hash % u64::from(n.max(1)) == u64::from(i.saturating_sub(1))
 }
 
+/// What a run came to in one node, in numbers of tasks.
 #[derive(Clone, Debug, Default)]
 pub struct NodeSummary {
+    /// All that the node has.
     pub tasks: u64,
+    /// Those that were executed in this run.
     pub executed: u64,
     /// Of the executed ones, those that were executed elsewhere.
     pub elsewhere: u64,
+    /// Those that were not executed in this run.
     pub cached: u64,
     /// Of the cached ones, those that came from the remote cache in this run.
     pub fetched: u64,
+    /// Those to which the work said no.
     pub failed: u64,
+    /// Those of which something that the run needs failed.
     pub broke: u64,
     /// Tasks whose input came to nothing.
     pub skipped: u64,
+    /// Those that someone should look at.
     pub findings: u64,
     /// Time spent in work, over all workers.
     pub time: Duration,
@@ -245,9 +260,13 @@ impl Queue {
     }
 }
 
+/// A run of a graph.
 pub struct Engine<'a> {
+    /// What is run.
     pub graph: &'a Graph,
-    pub store: &'a Store,
+    /// Where results are looked up and put.
+    pub(crate) store: &'a Store,
+    /// How it is run.
     pub options: Options,
     listener: &'a dyn Listener,
     fingerprints: Vec<Digest>,
@@ -323,9 +342,13 @@ fn guarded(work: &dyn Map, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Out
 /// Content of a cell and its item's name, for reports.
 #[derive(Clone, Debug)]
 pub struct Found {
+    /// The node, as an index into [`Graph::nodes`].
     pub node: usize,
+    /// The name of the item.
     pub item: String,
+    /// What became of it.
     pub state: State,
+    /// The result, or the failure, encoded.
     pub content: Vec<u8>,
 }
 
@@ -338,6 +361,7 @@ impl Found {
 }
 
 impl<'a> Engine<'a> {
+    /// Prepares a run; an error where the graph is not sound.
     pub fn new(
         graph: &'a Graph,
         store: &'a Store,

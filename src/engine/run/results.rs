@@ -15,10 +15,12 @@ impl Engine<'_> {
         std::mem::take(&mut *lock(&self.errors))
     }
 
+    /// The list of items that a node works on; `None` where it is not known yet.
     pub fn root_table(&self, node: usize) -> Option<Arc<Root>> {
         lock(&self.roots[self.root_index[node]]).clone()
     }
 
+    /// The shards of a node, in order; `None` for each that is not known yet.
     pub fn shards_of(&self, node: usize) -> Vec<Option<Shard>> {
         lock(&self.shards[node]).clone()
     }
@@ -44,6 +46,7 @@ impl Engine<'_> {
         out
     }
 
+    /// What the run came to in a node, as far as it has come.
     pub fn summary(&self, node: usize) -> NodeSummary {
         let mut out = NodeSummary {
             time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),

@@ -26,36 +26,53 @@ const SMALL: u64 = 8 << 20;
 const WORTH: usize = 20;
 const STALE_TEMPORARY: Duration = Duration::from_secs(3600);
 
+/// What a store holds, in numbers.
 #[derive(Debug, Default, Clone)]
 pub struct Stats {
+    /// How many files there are.
     pub segments: usize,
+    /// Their size, with that of their indices.
     pub bytes: u64,
+    /// How many records can be read.
     pub records: u64,
+    /// By the name of their kind: how many records, and how many bytes they take.
     pub by_kind: BTreeMap<&'static str, (u64, u64)>,
     /// Records whose key appears once more.
     pub duplicates: u64,
+    /// When the segment was used that has not been used for the longest time.
     pub oldest: Option<SystemTime>,
 }
 
+/// What reading all of a store found.
 #[derive(Debug, Default, Clone)]
 pub struct VerifyReport {
+    /// How many segments were read.
     pub segments: usize,
+    /// How many records are sound.
     pub records: u64,
     /// One line for each thing that is not as it was written.
     pub broken: Vec<String>,
 }
 
+/// Which segments [`Store::gc`] drops.
 #[derive(Debug, Default, Clone)]
 pub struct GcOptions {
+    /// The least recently used ones go while the store is larger than so many bytes.
     pub max_size: Option<u64>,
+    /// Those go that have not been used for so long.
     pub keep: Option<Duration>,
 }
 
+/// What [`Store::gc`] did.
 #[derive(Debug, Default, Clone)]
 pub struct GcReport {
+    /// How many segments were dropped.
     pub dropped: usize,
+    /// The bytes that they took.
     pub freed: u64,
+    /// How many segments are still there.
     pub kept: usize,
+    /// The bytes that these take.
     pub bytes: u64,
 }
 

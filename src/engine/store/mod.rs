@@ -46,6 +46,7 @@ const SEAL_RECORDS: usize = 400_000;
 const OVERLAY_BYTES: u64 = 512 << 20;
 const NOTICES_SHOWN: usize = 10;
 
+/// How a store is opened.
 #[derive(Clone, Debug, Default)]
 pub struct StoreOptions {
     /// Never write, not even to recover what a dead process left.
@@ -54,6 +55,8 @@ pub struct StoreOptions {
     pub shared: Option<PathBuf>,
 }
 
+/// The cache on disk: records under their keys, in a folder of segments that several processes
+/// share.
 pub struct Store {
     dir: PathBuf,
     read_only: AtomicBool,
@@ -151,6 +154,7 @@ impl Store {
         Ok(store)
     }
 
+    /// The folder in which it lies.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -159,6 +163,7 @@ impl Store {
         self.dir.join("segments")
     }
 
+    /// Whether nothing is written: that was asked for, or writing has failed.
     pub fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
     }
@@ -411,6 +416,7 @@ impl Store {
         read(&self.overlay).records.get(key).cloned()
     }
 
+    /// The value under a key, where there is one.
     pub fn get_one(&self, key: &Digest) -> Option<Vec<u8>> {
         if let Some(value) = self.find(key, |r| r.value) {
             return Some(value);

@@ -7,6 +7,7 @@ use super::{Axis, Point};
 pub struct Random(u64);
 
 impl Random {
+    /// The numbers of a seed, from the first on.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -18,6 +19,7 @@ impl Random {
         random
     }
 
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -7,8 +7,11 @@ use super::{Axis, Point, text};
 /// A family: its name, what it is for, and the axes of which each takes every choice, alone, with the
 /// shapes and with a few ways to hand over.
 pub struct Family {
+    /// Its name, as `generate` takes it.
     pub name: &'static str,
+    /// What it is for, in words.
     pub about: &'static str,
+    /// The axes of which each takes every choice.
     pub axes: &'static [Axis],
     /// Which points are in it.
     pub has: fn(&Point) -> bool,
@@ -29,6 +32,7 @@ pub fn has_float(point: &Point) -> bool {
     Axis::ALL.into_iter().any(of_floats)
 }
 
+/// Every family of the grid.
 pub const FAMILIES: [Family; 10] = [
     Family {
         name: "c11-sync",

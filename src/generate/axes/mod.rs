@@ -22,29 +22,50 @@ pub use program::text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Axis {
+    /// Who hands what to whom.
     Shape,
+    /// How the data is handed over: the operation on the flag that releases it.
     Release,
+    /// How the data is taken over: the operation on the flag that acquires it.
     Acquire,
+    /// The type of the data.
     Type,
+    /// The type of the flag.
     Flag,
+    /// Whether the data is plain, atomic or volatile.
     Kind,
+    /// Where a value that is written comes from.
     Value,
+    /// How a value that was read is taken apart.
     Read,
+    /// How the data is reached.
     Alias,
+    /// What is around a write of the data.
     Write,
+    /// What is around a read of the data.
     Use,
+    /// Where the operation on the flag stands.
     Sync,
+    /// Functions that compilers summarise, around the accesses of the data.
     Call,
+    /// What is around each operation: accesses to memory of the thread alone, or loads of what
+    /// nobody writes.
     Around,
+    /// What the owner did with the data before.
     Early,
+    /// Loops that run once, around what a thread does.
     Loop,
+    /// Where the data lives: alone, or in a structure or a union.
     Member,
+    /// What decides whether the flag was set: what an update found, a bit of it, or a comparison.
     Answer,
 }
 
+/// How many axes there are.
 pub const AXES: usize = 18;
 
 impl Axis {
+    /// Every axis, in the order of a point's numbers.
     pub const ALL: [Axis; AXES] = [
         Axis::Shape,
         Axis::Release,
@@ -66,6 +87,7 @@ impl Axis {
         Axis::Answer,
     ];
 
+    /// Its name, as names of tests have it.
     pub fn name(self) -> &'static str {
         match self {
             Axis::Shape => "shape",
@@ -144,14 +166,17 @@ impl Axis {
 pub struct Point(pub [u8; AXES]);
 
 impl Point {
-    pub fn get(&self, axis: Axis) -> usize {
+    /// The number of the choice on an axis.
+    pub(crate) fn get(&self, axis: Axis) -> usize {
         self.0[axis as usize].into()
     }
 
-    pub fn choice(&self, axis: Axis) -> &'static str {
+    /// The name of the choice on an axis.
+    pub(crate) fn choice(&self, axis: Axis) -> &'static str {
         axis.choice(self.get(axis))
     }
 
+    /// The same point with another choice on one axis.
     pub fn with(mut self, axis: Axis, at: usize) -> Point {
         self.0[axis as usize] = at as u8;
         self

@@ -9,8 +9,10 @@ use litmake_litmus::c::types::int_name;
 /// An integer type of locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Base {
-    pub bytes: u8,
-    pub signed: bool,
+    /// The size in bytes.
+    pub(crate) bytes: u8,
+    /// Whether it has a sign.
+    pub(crate) signed: bool,
 }
 
 impl Default for Base {
@@ -20,7 +22,8 @@ impl Default for Base {
 }
 
 impl Base {
-    pub const NAMES: [(&'static str, Base); 10] = [
+    /// Every type, by the name that a recipe gives it.
+    pub(crate) const NAMES: [(&'static str, Base); 10] = [
         ("int", Base { bytes: 4, signed: true }),
         ("int8_t", Base { bytes: 1, signed: true }),
         ("uint8_t", Base { bytes: 1, signed: false }),
@@ -33,7 +36,8 @@ impl Base {
         ("uint128", Base { bytes: 16, signed: false }),
     ];
 
-    pub fn name(self) -> &'static str {
+    /// Its name in C.
+    pub(crate) fn name(self) -> &'static str {
         int_name(self.bytes, self.signed)
     }
 
@@ -63,7 +67,8 @@ impl Base {
         }
     }
 
-    pub fn is_int(self) -> bool {
+    /// Whether it is `int`, as it is where nothing else is said.
+    pub(crate) fn is_int(self) -> bool {
         self == Base::default()
     }
 }
@@ -75,13 +80,15 @@ pub enum Objects {
     /// are: diy's way.
     #[default]
     Usual,
+    /// Those that are not atomic are volatile, and the atomic ones, too.
     Volatile,
     /// None is volatile.
     Plain,
 }
 
 impl Objects {
-    pub const NAMES: [(&'static str, Objects); 3] =
+    /// Every way, by the name that a recipe gives it.
+    pub(crate) const NAMES: [(&'static str, Objects); 3] =
         [("usual", Objects::Usual), ("volatile", Objects::Volatile), ("plain", Objects::Plain)];
 }
 
@@ -98,33 +105,41 @@ pub enum Layout {
 }
 
 impl Layout {
-    pub const NAMES: [(&'static str, Layout); 3] =
+    /// Every layout, by the name that a recipe gives it.
+    pub(crate) const NAMES: [(&'static str, Layout); 3] =
         [("separate", Layout::Separate), ("array", Layout::Array), ("struct", Layout::Struct)];
 }
 
 /// What is done in helper functions, which compilers do not inline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Helpers {
+    /// Nothing.
     #[default]
     None,
+    /// Fences.
     Fences,
+    /// Accesses.
     Accesses,
+    /// Fences and accesses.
     All,
 }
 
 impl Helpers {
-    pub const NAMES: [(&'static str, Helpers); 4] = [
+    /// Every way, by the name that a recipe gives it.
+    pub(crate) const NAMES: [(&'static str, Helpers); 4] = [
         ("none", Helpers::None),
         ("fences", Helpers::Fences),
         ("accesses", Helpers::Accesses),
         ("all", Helpers::All),
     ];
 
-    pub fn fences(self) -> bool {
+    /// Whether fences are done in helper functions.
+    pub(crate) fn fences(self) -> bool {
         matches!(self, Helpers::Fences | Helpers::All)
     }
 
-    pub fn accesses(self) -> bool {
+    /// Whether accesses are done in helper functions.
+    pub(crate) fn accesses(self) -> bool {
         matches!(self, Helpers::Accesses | Helpers::All)
     }
 }
@@ -132,14 +147,33 @@ impl Helpers {
 /// How an access of a cycle is made, where not by a plain load or store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Made {
+    /// As the annotations of the cycle have it: by a load, a store, or its read-modify-write.
     #[default]
     Usual,
     /// By a read-modify-write. A read uses one that changes nothing, unless its result is
     /// unused: then it leaves a value that tells that it was there.
-    Rmw { op: Operation, order: Order, used: bool },
+    Rmw {
+        /// What it computes.
+        op: Operation,
+        /// Its memory order.
+        order: Order,
+        /// Whether its result is used.
+        used: bool,
+    },
     /// By a compare-exchange. A write's succeeds. A read's fails, or, where it `hits`, writes
     /// what is there.
-    Cas { weak: bool, success: Order, failure: Order, hits: bool, used: bool },
+    Cas {
+        /// Whether it is the weak one, which may fail without a reason.
+        weak: bool,
+        /// Its memory order where it succeeds.
+        success: Order,
+        /// Its memory order where it fails.
+        failure: Order,
+        /// Whether that of a read succeeds, and writes what is there.
+        hits: bool,
+        /// Whether its result is used.
+        used: bool,
+    },
     /// A load through a pointer to `const`.
     Const,
     /// An access through a pointer to `volatile`.
@@ -150,20 +184,26 @@ pub enum Made {
 /// same location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    pub before: usize,
-    pub op: Operation,
-    pub order: Order,
+    /// The place of the access in the cycle.
+    pub(crate) before: usize,
+    /// What it computes.
+    pub(crate) op: Operation,
+    /// Its memory order.
+    pub(crate) order: Order,
 }
 
 /// The read-modify-writes of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
+    /// `atomic_exchange`.
     Exchange,
+    /// `atomic_fetch_add` and the like.
     Fetch(RmwOp),
 }
 
 impl Operation {
-    pub const ALL: [(&'static str, Operation); 6] = [
+    /// Every one, by its name without `atomic_`.
+    pub(crate) const ALL: [(&'static str, Operation); 6] = [
         ("exchange", Operation::Exchange),
         ("fetch_add", Operation::Fetch(RmwOp::Add)),
         ("fetch_sub", Operation::Fetch(RmwOp::Sub)),
@@ -172,7 +212,8 @@ impl Operation {
         ("fetch_and", Operation::Fetch(RmwOp::And)),
     ];
 
-    pub fn name(self) -> &'static str {
+    /// Its name without `atomic_`.
+    pub(crate) fn name(self) -> &'static str {
         Operation::ALL.iter().find(|(_, o)| *o == self).map_or("", |(n, _)| n)
     }
 

@@ -24,18 +24,24 @@ pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation
 /// How a cycle is made into a test, besides its edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    pub observe: Observe,
-    pub ask: Ask,
+    /// What of the test is observed.
+    pub(crate) observe: Observe,
+    /// How the condition asks for it.
+    pub(crate) ask: Ask,
     /// The type of locations in C; this and what follows is of C tests alone.
-    pub base: Base,
+    pub(crate) base: Base,
     /// The type of every second location, where it is another.
-    pub second: Option<Base>,
-    pub objects: Objects,
-    pub layout: Layout,
-    pub helpers: Helpers,
+    pub(crate) second: Option<Base>,
+    /// How objects are qualified in C.
+    pub(crate) objects: Objects,
+    /// Where locations are in C.
+    pub(crate) layout: Layout,
+    /// What is done in helper functions in C.
+    pub(crate) helpers: Helpers,
     /// How the events of a C test are made, by their places in it.
-    pub made: [Made; MAX_MADE],
-    pub idle: Option<Idle>,
+    pub(crate) made: [Made; MAX_MADE],
+    /// A read-modify-write that changes nothing, where there is one.
+    pub(crate) idle: Option<Idle>,
 }
 
 impl Style {

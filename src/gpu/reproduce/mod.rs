@@ -23,12 +23,15 @@ use litmake_devices::random::Rng;
 
 /// What showed, and where.
 pub struct Case<'a> {
+    /// The test that showed it.
     pub test: &'a Prepared,
     /// The test as a litmus file.
     pub text: &'a str,
+    /// How the test was run.
     pub setup: &'a Setup,
     /// What ran it, for people.
     pub device: &'a str,
+    /// What of the device's driver decides how naga writes.
     pub driver: Driver,
     /// How it showed in the smallest environment.
     pub shown: Shown<'a>,
@@ -39,6 +42,7 @@ pub struct Case<'a> {
 /// How something showed.
 #[derive(Clone, Copy)]
 pub struct Shown<'a> {
+    /// The environment in which it showed.
     pub environment: &'a Environment,
     /// How often each outcome showed, by number; the last is what no execution gives.
     pub outcomes: &'a [u64],
@@ -59,7 +63,9 @@ impl Shown<'_> {
 
 /// A file of a reproducer.
 pub struct File {
+    /// The name of the file.
     pub name: &'static str,
+    /// Its content.
     pub content: Vec<u8>,
 }
 

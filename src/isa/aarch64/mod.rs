@@ -12,8 +12,8 @@ mod float;
 mod flow;
 mod int;
 mod mem;
-pub mod operand;
-pub mod regs;
+mod operand;
+mod regs;
 mod simd;
 #[cfg(test)]
 mod tests;

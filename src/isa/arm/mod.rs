@@ -22,7 +22,8 @@ use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst, Label, Reg};
 
-pub struct Arm {
+/// The instruction set of Arm's machines with 32 bits.
+pub(crate) struct Arm {
     /// LDRD and STRD are single accesses of 8 bytes (Armv7 with the Large Physical Address
     /// Extension, and Armv8); otherwise they are two of 4.
     pub lpae: bool,

@@ -16,6 +16,7 @@ use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst};
 use lower::Lower;
 
+/// LLVM's intermediate representation as an instruction set.
 pub struct Llvm {
     /// The bits of a pointer.
     pub pointer: u8,

@@ -9,17 +9,24 @@ const MOST_SCALARS: u64 = 256;
 /// The deepest type that is read.
 const DEEPEST: usize = 32;
 
+/// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
+    /// No value.
     Void,
+    /// An integer of so many bits.
     Int(u8),
     /// Of so many bits.
     Pointer(u8),
     /// A number in floating point: 32 or 64 bits.
     Float(u8),
+    /// So many elements of a type.
     Array(u64, Box<Type>),
+    /// Fields, one after the other.
     Struct {
+        /// The types of the fields.
         fields: Vec<Type>,
+        /// Whether they lie without gaps between them.
         packed: bool,
     },
 }
@@ -27,7 +34,9 @@ pub enum Type {
 /// A part of a value that is no aggregate: its bits, and its place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scalar {
+    /// The width of the value.
     pub bits: u8,
+    /// Where it begins, in bytes from the start of the whole.
     pub at: u64,
 }
 

@@ -21,7 +21,8 @@ use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst, Label};
 
-pub struct Mips {
+/// The instruction set of MIPS64.
+pub(crate) struct Mips {
     /// Whether the instruction after a branch is in its delay slot where the code does not
     /// say; litmus tests are written without delay slots. `.set reorder` and
     /// `.set noreorder` in the code change it.

@@ -21,7 +21,8 @@ use litmake_base::diag::{Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst, Label};
 
-pub struct Ppc;
+/// The instruction set of Power.
+pub(crate) struct Ppc;
 
 impl Isa for Ppc {
     fn arch(&self) -> Arch {

@@ -6,26 +6,33 @@ use crate::microcode::parse_int;
 /// One instruction, as it is spelled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insn<'a> {
-    pub guard: Option<Guard<'a>>,
+    /// The predicate that decides whether it runs; `None` where it always does.
+    pub(crate) guard: Option<Guard<'a>>,
     /// The word in front of the first dot.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// The words behind dots, in order.
-    pub mods: Vec<&'a str>,
-    pub operands: Vec<Operand<'a>>,
+    pub(crate) mods: Vec<&'a str>,
+    /// The operands, in the order in which they stand.
+    pub(crate) operands: Vec<Operand<'a>>,
 }
 
 /// `@%p` or `@!%p`: the instruction runs where the predicate is true, or false.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard<'a> {
-    pub register: &'a str,
-    pub negated: bool,
+    /// The predicate.
+    pub(crate) register: &'a str,
+    /// Whether the instruction runs where it is false.
+    pub(crate) negated: bool,
 }
 
+/// An operand, as it is spelled.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Operand<'a> {
+pub(crate) enum Operand<'a> {
+    /// `%r1`.
     Reg(&'a str),
     /// `!%p`.
     Not(&'a str),
+    /// A number.
     Int(i128),
     /// A variable or a label, and bytes behind it.
     Name(&'a str, i64),
@@ -37,9 +44,12 @@ pub enum Operand<'a> {
     Sink,
 }
 
+/// What an address begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Base<'a> {
+pub(crate) enum Base<'a> {
+    /// `%rd1`.
     Reg(&'a str),
+    /// A variable.
     Name(&'a str),
 }
 

@@ -21,7 +21,8 @@ use litmake_litmus::{Arch, Line, Symbols, Type};
 use litmake_ops::{Code, Inst};
 use lower::Lower;
 
-pub struct Ptx;
+/// The instruction set of PTX.
+pub(crate) struct Ptx;
 
 impl Isa for Ptx {
     fn arch(&self) -> Arch {

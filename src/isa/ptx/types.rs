@@ -3,21 +3,28 @@
 /// What the bits of a type are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A number without a sign.
     Unsigned,
+    /// A number with a sign.
     Signed,
     /// Bits without a meaning (`b32`), or those of a number that is only copied (`f32`).
     Bits,
+    /// A predicate, of one bit.
     Pred,
 }
 
+/// The type of a register or an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
+    /// What its bits are.
     pub kind: Kind,
+    /// How many bits it has.
     pub bits: u8,
 }
 
 impl Type {
-    pub const PRED: Type = Type { kind: Kind::Pred, bits: 1 };
+    /// `.pred`.
+    pub(crate) const PRED: Type = Type { kind: Kind::Pred, bits: 1 };
 
     /// The type that a word names.
     pub fn named(word: &str) -> Option<Type> {
@@ -41,11 +48,13 @@ impl Type {
         Some(Type { kind, bits })
     }
 
+    /// Whether it is a number with a sign.
     pub fn is_signed(self) -> bool {
         self.kind == Kind::Signed
     }
 
-    pub fn bytes(self) -> u8 {
+    /// The bytes of an access of this type.
+    pub(crate) fn bytes(self) -> u8 {
         self.bits.div_ceil(8)
     }
 }

@@ -20,6 +20,7 @@ use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst};
 use lower::Lower;
 
+/// The instruction set of RISC-V, with 64 bits.
 pub struct RiscV;
 
 impl Isa for RiscV {

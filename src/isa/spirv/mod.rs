@@ -19,6 +19,7 @@ use litmake_litmus::{Arch, Line, Symbols};
 use litmake_ops::{Code, Inst};
 use lower::Lower;
 
+/// SPIR-V as an instruction set.
 pub struct Spirv;
 
 impl Isa for Spirv {
@@ -64,13 +65,16 @@ impl Isa for Spirv {
 /// An instruction as text: `%result = OpName operands`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction<'a> {
+    /// The name that it defines, with its `%`; `None` where it defines none.
     pub result: Option<&'a str>,
     /// The name with `Op`; empty on an empty line.
     pub op: &'a str,
+    /// The words behind the name of the instruction, in order.
     pub operands: Vec<&'a str>,
 }
 
 impl<'a> Instruction<'a> {
+    /// Splits a line into its parts. Any text gives some; nothing is checked.
     pub fn read(text: &'a str) -> Instruction<'a> {
         let mut words = words(text).into_iter();
         let mut next = || words.next().unwrap_or("");
@@ -85,7 +89,8 @@ impl<'a> Instruction<'a> {
         Instruction { result, op, operands: words.collect() }
     }
 
-    pub fn operand(&self, index: usize) -> std::result::Result<&'a str, String> {
+    /// One operand; an error where there are not so many.
+    pub(crate) fn operand(&self, index: usize) -> std::result::Result<&'a str, String> {
         self.operands.get(index).copied().ok_or_else(|| "an operand is missing".to_string())
     }
 }

@@ -11,8 +11,10 @@ use iced_x86::{
 use super::mnemonic;
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
 
-pub struct X86Decoder {
-    pub bits: u32,
+/// The decoder of x86 code.
+pub(crate) struct X86Decoder {
+    /// The bits of an address: 32 or 64.
+    pub(crate) bits: u32,
 }
 
 /// The decoder of 64-bit code, or of 32-bit code.

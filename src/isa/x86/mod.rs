@@ -26,6 +26,7 @@ use litmake_ops::{Code, Inst, Reg};
 use lower::{FLAGS, Lower};
 use read::{Read, Syntax};
 
+/// The instruction set of x86, with 64 or 32 bits.
 pub struct X86 {
     /// X86_64 or X86.
     pub arch: Arch,

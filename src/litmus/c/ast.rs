@@ -10,18 +10,24 @@ use litmake_base::diag::Span;
 /// A function: a thread of a test, or a helper that threads call.
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// The name: of a thread, `P0` and on.
     pub name: String,
     /// What compilers are told of it.
     pub told: Told,
+    /// The parameters, in order.
     pub params: Vec<Param>,
+    /// The type that it returns.
     pub ret: Type,
+    /// The statements of its body.
     pub body: Vec<Stmt>,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
 /// What a function's head tells compilers beside its type. It changes nothing of the meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
+    /// Whether it is declared `inline`.
     pub inline: bool,
     /// Words of `__attribute__((...))`, in order.
     pub attributes: Vec<String>,
@@ -50,6 +56,7 @@ impl Told {
         self.inline || self.attributes.iter().any(|a| a == "noinline" || a == "always_inline")
     }
 
+    /// Whether nothing is told.
     pub fn is_empty(&self) -> bool {
         !self.inline && self.attributes.is_empty()
     }
@@ -68,96 +75,153 @@ impl std::fmt::Display for Told {
     }
 }
 
+/// A parameter of a function.
 #[derive(Clone, Debug)]
 pub struct Param {
+    /// Its name.
     pub name: String,
+    /// Its type, as it is written.
     pub ty: Type,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
+/// A statement, and where it stands.
 #[derive(Clone, Debug)]
 pub struct Stmt {
+    /// What it is.
     pub kind: StmtKind,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
+/// What a statement is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// Declarators that share one type specifier, in order.
     Decl(Vec<Declarator>),
+    /// An expression whose value is dropped.
     Expr(Expr),
+    /// `if (cond) yes else no`.
     If {
+        /// Chooses the side.
         cond: Expr,
+        /// The statement where the condition holds.
         yes: Box<Stmt>,
+        /// The statement behind `else`, where there is one.
         no: Option<Box<Stmt>>,
     },
+    /// `while (cond) body`.
     While {
+        /// Asked before each turn.
         cond: Expr,
+        /// What is repeated.
         body: Box<Stmt>,
     },
+    /// `do body while (cond);`.
     DoWhile {
+        /// What is repeated.
         body: Box<Stmt>,
+        /// Asked after each turn.
         cond: Expr,
     },
+    /// `for (init; cond; step) body`.
     For {
         /// A declaration, an expression, or nothing ([`StmtKind::Empty`]).
         init: Box<Stmt>,
+        /// Asked before each turn; without one the loop goes on.
         cond: Option<Expr>,
+        /// Evaluated after each turn.
         step: Option<Expr>,
+        /// What is repeated.
         body: Box<Stmt>,
     },
+    /// Statements in braces.
     Block(Vec<Stmt>),
+    /// `return`, with its value where it has one.
     Return(Option<Expr>),
+    /// `break`.
     Break,
+    /// `continue`.
     Continue,
+    /// `goto`, with the name of its label.
     Goto(String),
+    /// A label, and the statement that it marks.
     Label(String, Box<Stmt>),
+    /// `;` alone.
     Empty,
 }
 
+/// A name that a declaration declares.
 #[derive(Clone, Debug)]
 pub struct Declarator {
+    /// The name.
     pub name: String,
+    /// Its type, as it is written.
     pub ty: Type,
+    /// What it is initialised with.
     pub init: Option<Expr>,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
 /// An expression. Parentheses leave no trace: the tree says how it groups.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    /// What it is.
     pub kind: ExprKind,
+    /// Where it stands in the test.
     pub span: Span,
     height: u32,
 }
 
+/// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
+    /// An integer constant.
     Int(IntLit),
+    /// A constant in floating point.
     Float(FloatLit),
+    /// A variable.
     Name(String),
+    /// An operator and its operand.
     Unary(UnaryOp, Box<Expr>),
     /// `++e`, `--e`, `e++`, `e--`.
     Step {
+        /// `++`; else `--`.
         up: bool,
+        /// Whether the operator stands before its operand, so that the value is the new one.
         prefix: bool,
+        /// What is changed.
         target: Box<Expr>,
     },
+    /// An operator between two operands.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// `=`, or `op=`.
     Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
+    /// `a ? b : c`.
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a, b`.
     Comma(Box<Expr>, Box<Expr>),
+    /// A conversion to a type: `(int)e`.
     Cast(Type, Box<Expr>),
+    /// `sizeof(int)`.
     SizeofType(Type),
+    /// `sizeof e`.
     SizeofExpr(Box<Expr>),
+    /// A call of a function by its name, with its arguments.
     Call(String, Vec<Expr>),
     /// `__load{once}(x)` and its kin.
     Annotated(Box<Annotated>),
+    /// An array or a pointer, and the index: `a[i]`.
     Index(Box<Expr>, Box<Expr>),
+    /// A member of a structure or a union: `base.name` or `base->name`.
     Member {
+        /// The structure, or the pointer to it.
         base: Box<Expr>,
+        /// Whether it is written `->`: the base is a pointer.
         arrow: bool,
+        /// The name of the member.
         name: String,
     },
 }
@@ -166,23 +230,28 @@ pub enum ExprKind {
 /// stand for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotated {
+    /// Which primitive it is.
     pub primitive: Primitive,
+    /// The annotations in braces, in order.
     pub tags: Vec<String>,
     /// `+` in `__atomic_op{noreturn}(x, +, 1)`.
     pub op: Option<Change>,
+    /// The arguments, without the operator.
     pub args: Vec<Expr>,
 }
 
 /// What an atomic operation makes of the old value and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// The operator between the old value and the operand.
     Op(BinaryOp),
     /// `&~`: the bits of the operand are cleared.
     Clear,
 }
 
 impl Change {
-    pub fn text(self) -> &'static str {
+    /// As it stands in a test.
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Change::Op(op) => op.text(),
             Change::Clear => "&~",
@@ -190,21 +259,38 @@ impl Change {
     }
 }
 
+/// What an [`Annotated`] expression does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
+    /// `__load`: reads a location.
     Load,
+    /// `__store`: writes a value to a location.
     Store,
+    /// `__fence`: orders other events.
     Fence,
+    /// `__xchg`: writes a value and gives the old one.
     Exchange,
+    /// `__cmpxchg`: writes a value where the location holds the one expected, and gives the old
+    /// one.
     CompareExchange,
+    /// `__atomic_op`: changes a location and gives nothing.
     Op,
+    /// `__atomic_op_return`: changes a location and gives the new value.
     OpReturn,
+    /// `__atomic_fetch_op`: changes a location and gives the old value.
     FetchOp,
+    /// `__atomic_add_unless`: adds a value where the location does not hold another one, and says
+    /// whether it did.
     AddUnless,
+    /// `__srcu`: an event at a location that neither reads nor writes it.
     Srcu,
+    /// `__lock`: takes a lock, once it is free.
     Lock,
+    /// `__unlock`: releases a lock.
     Unlock,
+    /// `__trylock`: takes a lock or fails, and says which.
     TryLock,
+    /// `__islocked`: says whether a lock is taken.
     IsLocked,
 }
 
@@ -227,7 +313,8 @@ impl Primitive {
         (Primitive::IsLocked, "__islocked", 1),
     ];
 
-    pub fn named(name: &str) -> Option<Primitive> {
+    /// The primitive of this name.
+    pub(crate) fn named(name: &str) -> Option<Primitive> {
         Self::ALL.iter().find(|(_, n, _)| *n == name).map(|(p, ..)| *p)
     }
 
@@ -235,10 +322,12 @@ impl Primitive {
         Self::ALL.into_iter().find(|(p, ..)| *p == self).unwrap_or(Self::ALL[0])
     }
 
-    pub fn name(self) -> &'static str {
+    /// Its name, with the underscores.
+    pub(crate) fn name(self) -> &'static str {
         self.row().1
     }
 
+    /// The number of its arguments, the operator left out.
     pub fn arity(self) -> usize {
         self.row().2
     }
@@ -263,15 +352,18 @@ impl Primitive {
 /// An integer constant, with what its spelling says about its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntLit {
+    /// The number; a sign before it is an operator of its own.
     pub value: u128,
     /// Written in decimal: then it is never unsigned without a suffix.
     pub decimal: bool,
+    /// Suffix `u`.
     pub unsigned: bool,
     /// Suffix `l` or `ll`.
     pub long: bool,
 }
 
 impl IntLit {
+    /// A decimal constant without a suffix.
     pub fn plain(value: u128) -> IntLit {
         IntLit { value, decimal: true, unsigned: false, long: false }
     }
@@ -280,6 +372,7 @@ impl IntLit {
 /// A constant in floating point: its bits, as many as its type has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatLit {
+    /// As IEEE 754 has them; of `float`, the low 32.
     pub bits: u64,
     /// Of `float`, 4; of `double`, 8.
     pub bytes: u8,
@@ -310,41 +403,66 @@ impl std::fmt::Display for FloatLit {
     }
 }
 
+/// An operator with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
+    /// `+`
     Plus,
+    /// `-`
     Neg,
     /// `~`
     Not,
     /// `!`
     LogicalNot,
+    /// `*`
     Deref,
+    /// `&`
     Addr,
 }
 
+/// An operator with two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
+    /// `*`
     Mul,
+    /// `/`
     Div,
+    /// `%`
     Rem,
+    /// `+`
     Add,
+    /// `-`
     Sub,
+    /// `<<`
     Shl,
+    /// `>>`
     Shr,
+    /// `<`
     Lt,
+    /// `>`
     Gt,
+    /// `<=`
     Le,
+    /// `>=`
     Ge,
+    /// `==`
     Eq,
+    /// `!=`
     Ne,
+    /// `&`
     And,
+    /// `^`
     Xor,
+    /// `|`
     Or,
+    /// `&&`
     LogicalAnd,
+    /// `||`
     LogicalOr,
 }
 
 impl BinaryOp {
+    /// Every operator.
     pub const ALL: [BinaryOp; 18] = [
         BinaryOp::Mul,
         BinaryOp::Div,
@@ -366,6 +484,7 @@ impl BinaryOp {
         BinaryOp::LogicalOr,
     ];
 
+    /// As it stands in C.
     pub fn text(self) -> &'static str {
         match self {
             BinaryOp::Mul => "*",
@@ -437,20 +556,24 @@ impl BinaryOp {
 }
 
 impl Expr {
+    /// An expression; its height follows from those below it.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
         let mut height = 0;
         each_child(&kind, &mut |e| height = height.max(e.height));
         Expr { kind, span, height: height.saturating_add(1) }
     }
 
+    /// A variable that stands nowhere in the test.
     pub fn name(name: &str) -> Expr {
         Expr::new(ExprKind::Name(name.to_string()), Span::default())
     }
 
+    /// A decimal constant that stands nowhere in the test.
     pub fn int(value: u128) -> Expr {
         Expr::new(ExprKind::Int(IntLit::plain(value)), Span::default())
     }
 
+    /// A call that stands nowhere in the test.
     pub fn call(function: &str, args: Vec<Expr>) -> Expr {
         Expr::new(ExprKind::Call(function.to_string(), args), Span::default())
     }
@@ -506,7 +629,9 @@ impl Expr {
 
 /// What stands directly below a statement.
 pub enum Part<'a> {
+    /// An expression.
     Expr(&'a mut Expr),
+    /// A statement.
     Stmt(&'a mut Stmt),
 }
 
@@ -592,6 +717,7 @@ impl Stmt {
         }
     }
 
+    /// A statement that stands there.
     pub fn new(kind: StmtKind, span: Span) -> Stmt {
         Stmt { kind, span }
     }

@@ -56,14 +56,17 @@ impl Macros {
         Ok(macros)
     }
 
+    /// Whether the file has no macro.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    pub fn file(&self) -> &str {
+    /// The name of the file, as errors have it.
+    pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
+    /// The names of all macros, in no particular order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.list.keys().map(String::as_str)
     }

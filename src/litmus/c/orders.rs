@@ -3,9 +3,13 @@
 /// What an order is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Of a read: it may acquire.
     Load,
+    /// Of a write: it may release.
     Store,
+    /// Of a read-modify-write: it may acquire and release.
     Both,
+    /// Of a fence, which is never relaxed.
     Fence,
 }
 

@@ -104,6 +104,7 @@ fn split(ty: &Type, inner: String) -> (String, String) {
     }
 }
 
+/// Appends a statement with its line ends, at a depth of so many blocks.
 pub fn print_statement(out: &mut String, s: &Stmt, indent: usize) {
     let pad = "  ".repeat(indent);
     match &s.kind {
@@ -261,6 +262,7 @@ fn operand(e: &Expr, least: u8) -> String {
     }
 }
 
+/// The text of an expression, with the parentheses that it needs.
 pub fn print_expr(e: &Expr) -> String {
     match &e.kind {
         ExprKind::Int(i) => {

@@ -188,6 +188,7 @@ pub fn int_name(bytes: u8, signed: bool) -> &'static str {
     }
 }
 
+/// Whether it is the type of booleans, below its qualifiers.
 pub fn is_bool(ty: &Type) -> bool {
     matches!(ty.bare(), Type::Named(n) if n == BOOL || n == "bool")
 }
@@ -271,21 +272,30 @@ pub fn size_of(ty: &Type) -> Option<u64> {
 /// The type of a value: no qualifiers, no arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueType {
+    /// An integer.
     Int {
+        /// Its size in bytes.
         bytes: u8,
+        /// Whether it has a sign.
         signed: bool,
     },
+    /// A boolean, of one byte.
     Bool,
+    /// A number in floating point.
     Float {
+        /// Its size in bytes: 4 or 8.
         bytes: u8,
     },
     /// What it points to, qualifiers and all.
     Pointer(Arc<Type>),
+    /// No value.
     Void,
 }
 
 impl ValueType {
+    /// `int`.
     pub const INT: ValueType = ValueType::Int { bytes: 4, signed: true };
+    /// `size_t`.
     pub const SIZE: ValueType = ValueType::Int { bytes: 8, signed: false };
 
     /// The type of a value read from an object of type `ty`; nothing for aggregates.
@@ -300,6 +310,7 @@ impl ValueType {
         }
     }
 
+    /// The width of a register that holds the value.
     pub fn bits(&self) -> u8 {
         match self {
             ValueType::Int { bytes, .. } => bytes.saturating_mul(8).clamp(8, 128),
@@ -310,14 +321,17 @@ impl ValueType {
         }
     }
 
+    /// Whether it is an integer with a sign.
     pub fn signed(&self) -> bool {
         matches!(self, ValueType::Int { signed: true, .. })
     }
 
+    /// Whether arithmetic takes it: an integer, a boolean, or a number in floating point.
     pub fn is_arithmetic(&self) -> bool {
         matches!(self, ValueType::Int { .. } | ValueType::Bool | ValueType::Float { .. })
     }
 
+    /// Whether it is a number in floating point.
     pub fn is_float(&self) -> bool {
         matches!(self, ValueType::Float { .. })
     }

@@ -14,6 +14,7 @@ pub type State = BTreeMap<String, String>;
 /// What two logs say of a test, where they differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
+    /// The name of the test.
     pub name: String,
     /// States that only the second log has: the target allows more.
     pub extra: Vec<String>,
@@ -26,14 +27,18 @@ pub struct Difference {
 /// What a comparison found, each list in the first log's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogDiff {
+    /// How many tests have equal states in both.
     pub agree: usize,
+    /// Tests that both have and that differ.
     pub differ: Vec<Difference>,
     /// Tests of the first log that the second lacks, and the other way round.
     pub missing: Vec<String>,
+    /// Tests of the second log that the first lacks.
     pub unexpected: Vec<String>,
 }
 
 impl LogDiff {
+    /// Whether no test differs and the second log lacks none.
     pub fn is_equal(&self) -> bool {
         self.differ.is_empty() && self.missing.is_empty()
     }

@@ -29,6 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// As logs have it behind the test's name.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Allowed => "Allowed",
@@ -52,7 +53,9 @@ impl From<Quantifier> for Kind {
 /// Whether the condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// It does.
     Ok,
+    /// It does not.
     No,
     /// The test has undefined behaviour, so that no answer means anything.
     Undef,
@@ -63,12 +66,16 @@ pub enum Verdict {
 /// How often the proposition of the condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
+    /// In no execution.
     Never,
+    /// In some, and not in others.
     Sometimes,
+    /// In every one.
     Always,
 }
 
 impl Observation {
+    /// As logs have it.
     pub fn word(self) -> &'static str {
         match self {
             Observation::Never => "Never",
@@ -81,6 +88,7 @@ impl Observation {
 /// How often a machine showed a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
+    /// How often, in all runs of the test.
     pub count: u64,
     /// Whether the proposition of the condition holds in the state.
     pub holds: bool,
@@ -89,18 +97,22 @@ pub struct Seen {
 /// One test of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
+    /// The name of the test.
     pub name: String,
+    /// What the test asks.
     pub kind: Kind,
     /// One line each, as `0:X1=1; [x]=2;`, in printing order.
     pub states: Vec<String>,
     /// For each state, how often it was seen; empty in logs of simulators.
     pub seen: Vec<Seen>,
+    /// Whether the condition holds.
     pub verdict: Verdict,
     /// Whether loops were cut, so that legal outcomes may be missing.
     pub cut: bool,
     /// How many executions satisfy the proposition, and how many do not. The quantifier does
     /// not matter here; in print, `Positive` counts for `~exists` those that do not.
     pub positive: u64,
+    /// How many executions do not satisfy the proposition.
     pub negative: u64,
     /// The names of flags that a model raised, `*undef*` among them.
     pub flags: Vec<String>,
@@ -108,7 +120,9 @@ pub struct LogEntry {
     pub condition: String,
     /// As the log has it, where it was read; `None` where it did not say.
     pub observation: Option<Observation>,
+    /// How long the test took; `None` where the log does not say.
     pub seconds: Option<f64>,
+    /// The hash of the test that the log's tool made; `None` where there is none.
     pub hash: Option<String>,
 }
 
@@ -174,7 +188,8 @@ impl LogEntry {
         }
     }
 
-    pub fn is_undefined(&self) -> bool {
+    /// Whether the test has undefined behaviour, by its verdict or by a flag.
+    pub(crate) fn is_undefined(&self) -> bool {
         self.verdict == Verdict::Undef || self.flags.iter().any(|f| f == UNDEF)
     }
 }

@@ -24,6 +24,7 @@ use std::sync::OnceLock;
 
 struct AArch64Decoder;
 
+/// The decoder of A64 code.
 pub fn decoder() -> &'static dyn Decoder {
     &AArch64Decoder
 }

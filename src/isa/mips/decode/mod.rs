@@ -20,10 +20,12 @@ pub use self::slots::without_delay_slots;
 use self::fields::{rd, reg, rs, rt};
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};
 
+/// A release of the instruction set, which decides how code is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
     /// 2 to 5.
     R2,
+    /// 6, which encodes many instructions anew.
     R6,
 }
 
