@@ -396,8 +396,7 @@ fn forgive(args: &Args, report: &mut Report) {
     let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();
     report.errors.retain(|e| {
         let compiled = e.stage == "compiled" || e.stage.starts_with("compiled-");
-        let possible =
-            !matches!(e.kind, FailureKind::Unsupported | FailureKind::Inexpressible);
+        let possible = !matches!(e.kind, FailureKind::Unsupported | FailureKind::Inexpressible);
         !compiled || asked.contains(&e.stage) || possible
     });
 }

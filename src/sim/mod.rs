@@ -455,8 +455,9 @@ fn unfold_all(
     model: &Model,
     visible: Visible,
 ) -> Result<(Vec<Vec<Path>>, bool)> {
-    let limits = Limits {
+    let mut limits = Limits {
         unroll: options.unroll,
+        counters: true,
         deadline,
         max_paths: 1 << 14,
         max_again: MAX_AGAIN,
@@ -501,6 +502,11 @@ fn unfold_all(
                 }
                 Err(Obstacle::NotPrivate(loc)) => {
                     private[usize::from(loc)] = None;
+                    continue 'again;
+                }
+                // Then loops with counters are cut as others are.
+                Err(Obstacle::TooManyPaths { .. }) if limits.counters => {
+                    limits.counters = false;
                     continue 'again;
                 }
                 Err(obstacle) => return Err(obstacle_diag(test, program, options, obstacle)),

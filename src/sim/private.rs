@@ -38,6 +38,22 @@ impl PrivateMemory {
         (off..off + u32::from(size)).any(|byte| self.stores.iter().any(|s| s.holds(loc, byte)))
     }
 
+    /// How many stores there were.
+    pub fn stores(&self) -> usize {
+        self.stores.len()
+    }
+
+    /// Whether a place holds another number than it did when there were so many stores.
+    pub fn changed_since(&self, stores: usize, exprs: &Exprs) -> bool {
+        let (before, after) = self.stores.split_at(stores.min(self.stores.len()));
+        let number = |s: &Bytes| exprs.as_const(s.tainted.value);
+        after.iter().any(|new| {
+            let same = |old: &&Bytes| (old.loc, old.off, old.size) == (new.loc, new.off, new.size);
+            let old = before.iter().rev().find(same).and_then(number);
+            old.is_some_and(|old| number(new).is_some_and(|new| new != old))
+        })
+    }
+
     /// The value of a load: that of the one store (or of none) that covers it, else put together
     /// byte by byte.
     pub fn load(

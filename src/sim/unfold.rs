@@ -8,6 +8,7 @@
 
 mod access;
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use smallvec::SmallVec;
@@ -27,6 +28,8 @@ pub struct Limits {
     pub unroll: u32,
     pub deadline: Option<Instant>,
     pub max_paths: usize,
+    /// Whether a turn of a loop in which a counter moved does not count against `unroll`.
+    pub counters: bool,
     /// How many instructions a path may execute again, in all.
     pub max_again: usize,
     /// Whether registers make events, for models that compute dependencies themselves.
@@ -103,8 +106,7 @@ struct State<'c> {
     doubts: Vec<Doubt>,
     ctrl: Taint,
     reservation: Option<Reservation>,
-    /// For each target of a jump backwards, how often it was entered again.
-    entered: SmallVec<[(u32, u32); 4]>,
+    entered: SmallVec<[Entered; 4]>,
     private: PrivateMemory,
     /// The control dependencies to which [`Op::Control`] returns, outermost first.
     control: SmallVec<[Taint; 0]>,
@@ -115,6 +117,18 @@ struct State<'c> {
     forks: u32,
     /// For each line, how many it had made when it was last there, or [`NEVER`].
     forks_at: Vec<u32>,
+}
+
+/// A target of jumps backwards, on one path.
+#[derive(Clone)]
+struct Entered {
+    target: u32,
+    /// How often it was entered again, without the turns in which a counter moved.
+    turns: u32,
+    /// The registers when it was entered last.
+    regs: Rc<[ExprId]>,
+    /// How many stores to private memory the path had made then.
+    stores: usize,
 }
 
 /// A list of ops that is being run, and the decision on which they depend.
@@ -158,6 +172,13 @@ pub struct Unfolder<'p> {
     pub thread: usize,
     /// Set when a side of a fork went past the unrolling bound.
     pub cut: std::cell::Cell<bool>,
+}
+
+/// Whether a register holds another number than it did.
+fn differ(before: &[ExprId], now: &[ExprId], exprs: &Exprs) -> bool {
+    let number = |e: ExprId| exprs.as_const(e);
+    let mut pairs = before.iter().zip(now);
+    pairs.any(|(a, b)| a != b && number(*a).is_some() && number(*b).is_some())
 }
 
 /// What follows from running one op.
@@ -310,20 +331,29 @@ impl<'p> Unfolder<'p> {
     }
 
     /// Jumps to another instruction, and counts how often a loop is entered again. A jump backwards
-    /// to code that was not executed is no loop: compilers move blocks out of the way.
-    fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Advance<'c> {
+    /// to code that was not executed is no loop: compilers move blocks out of the way. A turn in which a
+    /// counter moved does not count, as long as there is room: a loop with a counter ends by itself, and
+    /// whoever cuts it earlier loses outcomes.
+    fn jump<'c>(&self, state: &mut State<'c>, target: usize, exprs: &Exprs) -> Advance<'c> {
         let ran = state.forks_at.get(target).is_some_and(|forks| *forks != NEVER);
         if target <= state.pc && ran {
             let key = target as u32;
-            let i = match state.entered.iter().position(|(t, _)| *t == key) {
-                Some(i) => i,
-                None => {
-                    state.entered.push((key, 0));
-                    state.entered.len() - 1
-                }
-            };
-            state.entered[i].1 += 1;
-            if state.entered[i].1 >= self.limits.unroll {
+            let regs: Rc<[ExprId]> = state.regs.iter().map(|reg| reg.value).collect();
+            let stores = state.private.stores();
+            let at = state.entered.iter().position(|e| e.target == key);
+            let moved = at.map(|i| &state.entered[i]).is_some_and(|last| {
+                self.limits.counters
+                    && state.events.len() < ROOM
+                    && (differ(&last.regs, &regs, exprs)
+                        || state.private.changed_since(last.stores, exprs))
+            });
+            let turns = at.map_or(0, |i| state.entered[i].turns) + u32::from(!moved);
+            let entered = Entered { target: key, turns, regs, stores };
+            match at {
+                Some(i) => state.entered[i] = entered,
+                None => state.entered.push(entered),
+            }
+            if turns >= self.limits.unroll {
                 return Advance::Cut;
             }
         }
@@ -557,7 +587,7 @@ impl<'p> Unfolder<'p> {
                 let target = *target as usize;
                 return Ok(match self.is_determined(state, target) {
                     true => Self::go(state, target),
-                    false => self.jump(state, target),
+                    false => self.jump(state, target, exprs),
                 });
             }
             Op::JumpTo { addr } => {
@@ -572,7 +602,7 @@ impl<'p> Unfolder<'p> {
                             self.push(state, event)?;
                             state.ctrl = state.ctrl.or(a.taint);
                         }
-                        self.jump(state, target as usize)
+                        self.jump(state, target as usize, exprs)
                     }
                     Some(_) => Advance::Done,
                     None => {
@@ -616,7 +646,7 @@ impl<'p> Unfolder<'p> {
             note(state, taken)?;
             return Ok(match taken {
                 true if self.is_determined(state, target) => Self::go(state, target),
-                true => self.jump(state, target),
+                true => self.jump(state, target, exprs),
                 false => Advance::Go,
             });
         }
@@ -625,7 +655,7 @@ impl<'p> Unfolder<'p> {
         };
         // The side that jumps still has frames.
         states.retain_mut(|s| {
-            let cut = !s.frames.is_empty() && matches!(self.jump(s, target), Advance::Cut);
+            let cut = !s.frames.is_empty() && matches!(self.jump(s, target, exprs), Advance::Cut);
             self.cut.set(self.cut.get() | cut);
             !cut
         });

@@ -19,7 +19,7 @@ use super::spirv;
 use super::table;
 use super::trouble;
 pub use super::trouble::first_error;
-use litmake_base::failure::Failure;
+use litmake_base::failure::{Failure, FailureKind};
 use litmake_base::stop::{self, Stopping};
 use litmake_isa::{self as isa, Isa};
 use litmake_lang::Language;
@@ -174,7 +174,40 @@ impl Compiler<'_> {
             }
             self.profile.language.emit(&unit.test, &self.options(&unit, 0))?;
         }
+        self.has_integers_of(&unit)?;
         Ok(unit)
+    }
+
+    /// Refuses a test with integers of 128 bits where the compiler has none. A batch with such a test would be
+    /// compiled in vain, and its halves again.
+    fn has_integers_of(&self, unit: &Unit) -> Result<(), Failure> {
+        let target = isa::target::of(self.profile.arch, false, false, false);
+        let may_lack = matches!(self.profile.language, Language::C | Language::Cpp)
+            && target.is_some_and(|target| target.word < 8);
+        if !may_lack {
+            return Ok(());
+        }
+        let text = self.profile.language.emit(&unit.test, &self.options(unit, 0))?;
+        if !text.contains("int128") || !self.lacks_int128() {
+            return Ok(());
+        }
+        let what = format!("{} has no integers of 128 bits for this target", self.profile.compiler);
+        Err(Failure::new(FailureKind::Refused, what))
+    }
+
+    /// Whether a variable of 128 bits is refused, and one of 32 bits is not.
+    fn lacks_int128(&self) -> bool {
+        let known = &self.runtime.lacks_int128;
+        if let Some(known) = known.get() {
+            return *known;
+        }
+        let wide = |_: &str| Ok("__int128 wide;\n".to_string());
+        match self.emit_or_refuse(&wide, &[], self.profile.timeout) {
+            Ok(_) => *known.get_or_init(|| false),
+            Err(failure) if failure.kind == FailureKind::Refused => *known.get_or_init(|| true),
+            // Nothing is known then, and the test itself shows what is wrong.
+            Err(_) => false,
+        }
     }
 
     /// What a compiler is given for some tests.

@@ -189,6 +189,62 @@ exists (0:r1=10 /\\ 0:r2=8)
     expect(text, &["0:r1=10; 0:r2=8;", "0:r1=5; 0:r2=8;"]);
 }
 
+/// A loop that is left early, too, where what it reads decides: in C, and in code that keeps the counter in
+/// a register or in a variable of the thread.
+#[test]
+fn a_loop_with_a_counter_is_not_cut_where_it_may_be_left_early() {
+    let text = "C left
+{}
+P0 (atomic_int* x) {
+  int r1 = 0;
+  int r2 = 1;
+  for (int i = 0; i < 4; i++) {
+    r1 = atomic_load_explicit(x, memory_order_relaxed);
+    if (r1) { r2 = 0; break; }
+  }
+}
+P1 (atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (0:r2=1)
+";
+    expect(text, &["0:r2=0;", "0:r2=1;"]);
+    let text = "AArch64 left
+{ 0:X0=x; 0:X4=P0_m4; 1:X0=x; int P0_m4 = 0; }
+ P0               | P1          ;
+ L0: LDR W1,[X0]  | MOV W1,#1   ;
+ CBNZ W1,L1       | STR W1,[X0] ;
+ LDR W2,[X4]      |             ;
+ ADD W2,W2,#1     |             ;
+ STR W2,[X4]      |             ;
+ CMP W2,#4        |             ;
+ B.NE L0          |             ;
+ L1:              |             ;
+exists (0:X1=0)
+";
+    expect(text, &["0:X1=0;", "0:X1=1;"]);
+}
+
+/// Where the ways through such a loop are too many, it is cut as other loops are.
+#[test]
+fn a_loop_with_a_counter_and_too_many_ways_is_cut() {
+    let text = "C many
+{}
+P0 (atomic_int* x) {
+  int r1 = 0;
+  for (int i = 0; i < 60; i++) {
+    if (atomic_load_explicit(x, memory_order_relaxed)) r1 = r1 + 1;
+  }
+}
+P1 (atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (0:r1=1)
+";
+    let test = litmus::read(&Source::new("t.litmus", text)).expect("reads");
+    let plan = cat::load("rc11", &LoadOptions::new(test.arch)).expect("loads");
+    let model = Model::load(&plan).expect("stages");
+    let outcomes = Simulator::default().simulate(&test, &model, &Options::default());
+    // No way through the loop ends within two turns.
+    assert!(outcomes.expect_err("cut").to_string().contains("no answer: every execution"));
+}
+
 /// Pieces of different addresses make no address: not even one that a path hangs on.
 #[test]
 fn torn_addresses_are_no_addresses() {

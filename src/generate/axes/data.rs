@@ -2,12 +2,22 @@
 
 /// A type of the data.
 pub struct Type {
+    /// As C writes it.
     pub name: &'static str,
     pub bits: u32,
     pub unsigned: bool,
     /// The type of the other sign; of floating point, the integer type that its values are made in.
     pub other: &'static str,
     pub float: bool,
+}
+
+/// A type as the names of tests have it: one word.
+pub fn label(ty: &'static str) -> &'static str {
+    match ty {
+        "unsigned __int128" => "uint128",
+        "__int128" => "int128",
+        name => name,
+    }
 }
 
 const fn int(name: &'static str, bits: u32, unsigned: bool, other: &'static str) -> Type {
@@ -34,7 +44,7 @@ pub const TYPES: [Type; 12] = [
 ];
 
 /// Types of flags.
-pub const FLAGS: [&str; 6] = ["int", "int8_t", "int16_t", "int64_t", "float", "double"];
+pub const FLAGS: [&str; 7] = ["int", "int8_t", "int16_t", "int64_t", "float", "double", "__int128"];
 
 /// What the data is: plain objects are volatile nowhere, so that compilers may act on them.
 pub const KINDS: [&str; 3] = ["plain", "atomic", "volatile"];
@@ -43,7 +53,7 @@ pub const KINDS: [&str; 3] = ["plain", "atomic", "volatile"];
 pub const ATOMIC: usize = 1;
 
 /// Where a value that is written comes from. `*k` is 1, which no compiler knows.
-pub const VALUES: [&str; 20] = [
+pub const VALUES: [&str; 22] = [
     "constant",
     "loaded",
     "packed",
@@ -64,10 +74,12 @@ pub const VALUES: [&str; 20] = [
     "float",
     "double",
     "float-bits",
+    "integer-and-float",
+    "float-and-integer",
 ];
 
 /// How a value that was read is taken apart.
-pub const READS: [&str; 17] = [
+pub const READS: [&str; 18] = [
     "whole",
     "low-byte",
     "high-half",
@@ -85,6 +97,7 @@ pub const READS: [&str; 17] = [
     "as-float",
     "float-compared",
     "from-bits",
+    "integer-and-float",
 ];
 
 /// How the data is reached.
@@ -182,7 +195,13 @@ pub const AROUNDS: [&str; 15] = [
 ];
 
 /// What the owner did with the data before.
-pub const EARLIES: [&str; 4] = ["nothing", "read", "read-kept", "written"];
+pub const EARLIES: [&str; 5] = ["nothing", "read", "read-kept", "written", "read-sunk"];
+
+/// Whether a value or what is read of one has halves that are held in registers of two kinds: an integer, and
+/// a number in floating point. Both have 32 bits.
+pub fn has_halves(choice: &str) -> bool {
+    matches!(choice, "integer-and-float" | "float-and-integer")
+}
 
 /// Loops that run once, around what a thread does.
 pub const LOOPS: [&str; 7] =
@@ -237,6 +256,12 @@ pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
         "double" => format!("({t})((double)(*k + {}) * 0.5)", 2 * n - 1),
         "float-bits" if ty.bits >= 64 => format!("({t})bits64((double)(*k + {}))", n - 1),
         "float-bits" => format!("({t})(bits32((float)(*k + {})) >> {})", n - 1, 32 - ty.bits),
+        "integer-and-float" => format!(
+            "({t})((uint64_t)(uint32_t)(*k + {n}) | (uint64_t)bits32((float)*k + {n}.0f) << 32)"
+        ),
+        "float-and-integer" => format!(
+            "({t})((uint64_t)bits32((float)*k + {n}.0f) | (uint64_t)(uint32_t)(*k + {n}) << 32)"
+        ),
         "loaded" => format!("({t})(*k + {})", n - 1),
         "packed" if ty.bits == 8 => format!("({t})((*k & 7) << 4 | {n})"),
         "packed" => format!("({t})(({t})(uint8_t)*k << {half} | ({t})(uint8_t)(*k + {}))", n - 1),
@@ -301,6 +326,10 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         "float-compared" => vec![format!("(float){of} > 1.5f")],
         "from-bits" if ty.bits >= 64 => vec![format!("float64((uint64_t){of}) < 1.0")],
         "from-bits" => vec![format!("float32((uint32_t){of}) < 1.0f")],
+        "integer-and-float" => vec![
+            format!("(int)(uint32_t){of}"),
+            format!("float32((uint32_t)((uint64_t){of} >> 32)) > 1.5f"),
+        ],
         "low-byte" => vec![format!("(uint8_t){of}")],
         "high-half" => vec![format!("(uint8_t)({of} >> {half})")],
         "masked" => vec![format!("{of} & 3")],

@@ -57,10 +57,25 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
             let axis = Axis::ALL[3 + random.below(Axis::ALL.len() - 3)];
             point = point.with(axis, random.below(axis.choices()));
         }
+        point = sinking(random, point);
         if super::text(&point).is_some() {
             return point;
         }
     }
+}
+
+/// What is read early and kept late has a branch to sink into, and a fence before that more often than
+/// not: with all three by chance, hardly any test would have them.
+fn sinking(random: &mut Random, point: Point) -> Point {
+    let named = |axis: Axis, name: &str| (0..axis.choices()).find(|at| axis.choice(*at) == name);
+    if point.choice(Axis::Early) != "read-sunk" {
+        return point;
+    }
+    let ways = super::sync::releases();
+    let fenced: Vec<usize> = (0..ways.len()).filter(|at| ways[*at].fence.is_some()).collect();
+    let sync = ["fence-branch", "fence-loop", "expected"][random.below(3)];
+    let point = point.with(Axis::Sync, named(Axis::Sync, sync).unwrap_or(0));
+    point.with(Axis::Release, fenced[random.below(fenced.len())])
 }
 
 /// Points that differ from one on one axis, each axis in turn, by chance.

@@ -75,6 +75,8 @@ struct Program<'p> {
     helpers: BTreeMap<String, String>,
     /// Finals that are looked at.
     finals: Vec<String>,
+    /// Of the thread that is being written: where it keeps what it read early, once it hands over.
+    sunk: String,
     /// Of the thread that is being written.
     at: usize,
     fresh: usize,
@@ -86,7 +88,7 @@ impl<'p> Program<'p> {
             point,
             shape: point.choice(Axis::Shape),
             ty: &data::TYPES[point.get(Axis::Type).min(data::TYPES.len() - 1)],
-            flag: point.choice(Axis::Flag),
+            flag: data::FLAGS[point.get(Axis::Flag).min(data::FLAGS.len() - 1)],
             kind: point.choice(Axis::Kind),
             alias: point.choice(Axis::Alias),
             call: point.choice(Axis::Call),
@@ -94,6 +96,7 @@ impl<'p> Program<'p> {
             threads: Vec::new(),
             helpers: BTreeMap::new(),
             finals: Vec::new(),
+            sunk: String::new(),
             at: 0,
             fresh: 0,
         }
@@ -128,12 +131,21 @@ impl<'p> Program<'p> {
     fn fits(&self) -> bool {
         let atomic = self.kind == "atomic";
         // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
-        let narrow = matches!(self.flag, "int8_t" | "int16_t");
+        let narrow = matches!(self.flag, "int8_t" | "int16_t" | "__int128");
         // Only where nobody asks for the flag again may the answer change it.
         let answer = self.choice(Axis::Answer);
         let answers = self.acquire().answer(answer, "y", self.flag, "r").is_some();
         let asked_once = matches!(self.shape, "MP" | "S" | "hand" | "pair" | "ISA2" | "MP-open");
         if answer != "whole" && !(answers && asked_once && !self.float_flag()) {
+            return false;
+        }
+        // There has to be a fence that stands apart.
+        let sync = self.choice(Axis::Sync);
+        let apart = matches!(sync, "fence-branch" | "fence-loop");
+        if apart && self.release().fence.is_none() && self.acquire().fence.is_none() {
+            return false;
+        }
+        if self.choice(Axis::Early) == "read-sunk" && !(apart || sync == "expected") {
             return false;
         }
         // C fetches and changes integers alone.
@@ -169,8 +181,12 @@ impl<'p> Program<'p> {
         if self.ty.float && value == "high-bit" || value == "float-bits" && self.ty.bits == 8 {
             return false;
         }
+        let halves = [value, self.choice(Axis::Read)].into_iter().any(data::has_halves);
+        if halves && (self.ty.bits != 64 || self.ty.float) {
+            return false;
+        }
         // Arithmetic that overflows is undefined, and compilers count on that.
-        let is_large = matches!(value, "high-bit" | "float-bits");
+        let is_large = matches!(value, "high-bit" | "float-bits") || data::has_halves(value);
         let scaled = self.choice(Axis::Read) == "scaled" && !self.ty.unsigned && self.ty.bits >= 32;
         if is_large && (scaled || self.call == "const" && self.ty.bits == 32) {
             return false;
@@ -881,13 +897,42 @@ impl<'p> Program<'p> {
             ("straight", "returns-flag") => "noinline",
             (wrap, _) => wrap,
         };
+        let sunk = match name {
+            "give" => std::mem::take(&mut self.sunk),
+            _ => String::new(),
+        };
         match wrap {
+            "fence-branch" | "fence-loop" => {
+                // The fence stays outside, before what is released or after what is acquired.
+                let is_fence = |line: &str| line.starts_with("atomic_thread_fence");
+                let lines: Vec<&str> = code.split_inclusive('\n').collect();
+                let (before, rest) = match lines.split_first() {
+                    Some((first, rest)) if is_fence(first) => (*first, rest),
+                    _ => ("", &lines[..]),
+                };
+                let (after, rest) = match rest.split_last() {
+                    Some((last, rest)) if before.is_empty() && is_fence(last) => (*last, rest),
+                    _ => ("", rest),
+                };
+                let inner = rest.concat() + &sunk;
+                if before.is_empty() && after.is_empty() {
+                    return inner;
+                }
+                let head = match wrap {
+                    "fence-loop" => "for (int i = 0; i < *k; i++) ",
+                    _ => "if (*k) ",
+                };
+                format!("{before}{head}{}{after}", Self::braced(&inner))
+            }
             "diamond" => {
                 let both = Self::braced(&code);
                 format!("if (*k) {both}else {both}")
             }
             "loop" => format!("for (int i = 0; i < *k; i++) {}", Self::braced(&code)),
-            "expected" => format!("if (__builtin_expect(*k == 1, 1)) {}", Self::braced(&code)),
+            "expected" => {
+                let inner = Self::braced(&(code + &sunk));
+                format!("if (__builtin_expect(*k == 1, 1)) {inner}")
+            }
             "noinline" | "inline" | "recursive" => {
                 let head = match wrap {
                     "inline" => "static inline __attribute__((always_inline))",
@@ -993,6 +1038,12 @@ impl<'p> Program<'p> {
                     let (before, value) = self.load(1);
                     start = format!("{before}{} {t} = {value};\n", self.ty.name);
                     end = format!("{r} = {t};\n");
+                }
+                "read-sunk" => {
+                    let (r, t) = (self.observed(self.wide()), self.fresh("t"));
+                    let (before, value) = self.load(1);
+                    start = format!("{before}{} {t} = {value};\n", self.ty.name);
+                    self.sunk = format!("{r} = {t};\n");
                 }
                 "written" => start = self.put(1, 6),
                 _ => {}

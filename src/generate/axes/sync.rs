@@ -31,8 +31,18 @@ pub struct Way {
 }
 
 /// Where the operation on the flag stands.
-pub const WRAPS: [&str; 8] =
-    ["straight", "diamond", "loop", "noinline", "inline", "expected", "with-data", "recursive"];
+pub const WRAPS: [&str; 10] = [
+    "straight",
+    "diamond",
+    "loop",
+    "noinline",
+    "inline",
+    "expected",
+    "with-data",
+    "recursive",
+    "fence-branch",
+    "fence-loop",
+];
 
 /// What decides whether the flag was set: the value that an update found, a bit of it, or a comparison of
 /// what the update left there. Machines have instructions that answer this without giving the value.
@@ -238,7 +248,9 @@ impl Way {
         let mut start = String::new();
         let answer = match (choice, self.operation) {
             // The same bit is changed and asked for.
-            ("bit", Operation::Fetch(op @ ("or" | "xor"))) => format!("({} & 1) != 0", fetch(op, "1")),
+            ("bit", Operation::Fetch(op @ ("or" | "xor"))) => {
+                format!("({} & 1) != 0", fetch(op, "1"))
+            }
             ("bit", Operation::Fetch("and")) => format!("({} & 1) != 0", fetch("and", "~1")),
             ("any-bit", Operation::Fetch(op @ ("or" | "xor"))) => {
                 format!("({} & 1 << (*k - 1)) != 0", fetch(op, "1 << (*k - 1)"))

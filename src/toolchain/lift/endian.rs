@@ -41,16 +41,14 @@ pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
     let name = d.mnemonic.as_str();
     let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
     match arch {
-        Arch::AArch64 => {
-            Some(match name {
-                "STXP" | "STLXP" => &[(1, 2)],
-                _ if name.starts_with("CASP") => &[(0, 1), (2, 3)],
-                "LDP" | "STP" | "LDNP" | "STNP" | "LDPSW" | "LDAP" | "LDAPP" | "STLP" | "LDXP"
-                | "LDAXP" | "LDIAPP" | "STILP" => &[(0, 1)],
-                _ if starts(&["SWPP", "LDCLRP", "LDSETP"]) => &[(0, 1)],
-                _ => &[],
-            })
-        }
+        Arch::AArch64 => Some(match name {
+            "STXP" | "STLXP" => &[(1, 2)],
+            _ if name.starts_with("CASP") => &[(0, 1), (2, 3)],
+            "LDP" | "STP" | "LDNP" | "STNP" | "LDPSW" | "LDAP" | "LDAPP" | "STLP" | "LDXP"
+            | "LDAXP" | "LDIAPP" | "STILP" => &[(0, 1)],
+            _ if starts(&["SWPP", "LDCLRP", "LDSETP"]) => &[(0, 1)],
+            _ => &[],
+        }),
         // Halves of an address that is not aligned.
         Arch::Mips if starts(&["lwl", "lwr", "swl", "swr", "ldl", "ldr", "sdl", "sdr"]) => None,
         Arch::Ppc if starts(&["lxv", "stxv", "lv", "stv", "lmw", "stmw", "ls", "sts"]) => None,
@@ -311,7 +309,10 @@ mod tests {
         // a number of a test has in the other order.
         assert_eq!((place(&longs, 8, 4, 4), place(&longs, 8, 8, 4)), (at(12), None));
         // The same of a number of sixteen bytes.
-        assert_eq!((place(&Parts::Each(16), 0, 8, 8), place(&Parts::Each(16), 0, 16, 8)), (at(8), None));
+        assert_eq!(
+            (place(&Parts::Each(16), 0, 8, 8), place(&Parts::Each(16), 0, 16, 8)),
+            (at(8), None)
+        );
         let members = Parts::Members(vec![(0, 4), (4, 4), (8, 8)]);
         assert_eq!((place(&members, 0, 8, 4), place(&members, 0, 16, 4)), (at(0), None));
     }
