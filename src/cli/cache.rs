@@ -1,4 +1,4 @@
-//! `litmake cache`: what is in the cache, whether it is sound, and making it smaller.
+//! `litmake cache`: describes the cache, checks it, and makes it smaller.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use litmake::engine::store::GcOptions;
 
 use super::common::{self, CacheArgs, show_size};
 
-/// Look into the cache, check it, or make it smaller.
+/// Describe the cache, check it, or make it smaller.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -16,30 +16,30 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Count what is there
+    /// Count the entries of the cache
     Stats {
         #[command(flatten)]
         cache: CacheArgs,
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Read every entry and check it against its checksum; exit status 1 where any is broken
+    /// Read every entry and compare it with its checksum; exit status 1 if any is damaged
     Verify {
         #[command(flatten)]
         cache: CacheArgs,
-        /// Drop what is broken
+        /// Drop the damaged entries
         #[arg(long)]
         repair: bool,
     },
-    /// Drop records that are there more than once, then what was not used for longest
+    /// Make the cache smaller: drop duplicate records, then what was unused for longest
     Gc {
         #[command(flatten)]
         cache: CacheArgs,
-        /// Until this is left, such as 500M or 10G
+        /// Until the cache is at most this large, such as 500M or 10G
         #[arg(long, value_parser = common::size, value_name = "SIZE")]
         max_size: Option<u64>,
-        /// What was not used for so many days
+        /// Also drop what was unused for so many days
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
     },

@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand. Only here is anything printed.
+//! The command line: one file for each subcommand. Only this folder prints.
 
 #[macro_use]
 mod output;
