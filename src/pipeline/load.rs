@@ -1,6 +1,6 @@
-//! Loading a pipeline: includes, variables, and the files they come from.
+//! Loads a pipeline: its includes, its variables, and the files that they come from.
 //!
-//! Nothing is decided here about what runs.
+//! This file decides nothing about what runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -17,11 +17,12 @@ use litmake_profile::yaml;
 use litmake_profile::yaml::Sp;
 
 const MAX_INCLUDE_DEPTH: usize = 32;
-/// A pipeline takes in so many files, each as often as it is named, and so many bytes of them.
+/// The largest number and total size of the files that a pipeline includes. A file counts each time
+/// that it is included.
 const MAX_INCLUDES: usize = 1000;
 const MAX_INCLUDED: usize = 32 << 20;
 
-/// A stage as it was read, with the file it stands in.
+/// A stage as read, with its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedStage {
     /// The file.

@@ -1,4 +1,4 @@
-//! `dedupe`: one of each set of equal tests.
+//! The kind `dedupe`: keeps one of each set of equal tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use litmake_profile::yaml::Sp;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dedupe {
-    /// The stage whose tests are reduced.
+    /// The stage whose duplicates are dropped.
     pub from: Sp<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `mutate`: tests rewritten.
+//! The kind `mutate`: rewrites tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,12 +12,13 @@ use litmake_profile::yaml::Sp;
 pub struct Mutate {
     /// The stage whose C tests are rewritten.
     pub from: Sp<String>,
-    /// How, with the same meaning: `dead-code`, `register-pressure`, `declarations`, `loop`,
-    /// `blocks` or `helpers`.
+    /// How tests are rewritten, without a change of meaning: `dead-code`, `register-pressure`,
+    /// `declarations`, `loop`, `blocks` or `helpers`.
     #[serde(default)]
     pub rewrite: Option<Sp<String>>,
-    /// Or how they are weakened, in all places at once: `orders` (each memory order by a step),
-    /// `relaxed` (all of them, without fences) or `fences` (without them).
+    /// Or how tests are weakened, in all places at once: `orders` (each memory order by one step),
+    /// `relaxed` (all orders become relaxed, and fences are dropped) or `fences` (fences are
+    /// dropped).
     #[serde(default)]
     pub weaken: Option<Sp<String>>,
 }
