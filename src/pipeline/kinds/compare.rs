@@ -18,8 +18,9 @@ pub struct Compare {
     /// under one of them gets its label: `load buffering` for `rc11-lb`.
     #[serde(default)]
     pub also: Words,
-    /// How many differences are reduced to their bugs, at most (default: 10). With 0, each test is
-    /// a bug of its own. Differences with a label are counted and explained, but not reduced.
+    /// How many differences of this stage are reduced to their bugs, and how many of its new
+    /// findings are explained and looked for in other versions of the compiler, at most (default:
+    /// 10). With 0 nothing is reduced, and each test is a bug of its own.
     #[serde(default)]
     pub investigate: Option<Sp<u64>>,
 }
