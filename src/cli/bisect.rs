@@ -75,7 +75,8 @@ pub struct Args {
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 }

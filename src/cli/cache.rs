@@ -36,10 +36,12 @@ enum Command {
     Gc {
         #[command(flatten)]
         cache: CacheArgs,
-        /// Until the cache is at most this large, such as 500M or 10G
+        /// Drop until the cache is at most this large, such as 500M or 10G [default: 10G, if
+        /// --keep-days is left out, too]
         #[arg(long, value_parser = common::size, value_name = "SIZE")]
         max_size: Option<u64>,
-        /// Also drop what was unused for so many days
+        /// Drop what was unused for more than so many days [default: 60, if --max-size is left out,
+        /// too]
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
     },
@@ -156,7 +158,8 @@ fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitC
             show_size(done.freed)
         ),
         Ok(_) => {}
-        // What was being written anew is as it was, and segments may be dropped all the same.
+        // A segment that could not be rewritten is unchanged, so whole segments can still be
+        // dropped.
         Err(e) => {
             eprintln!("error: the cache cannot be compacted: {e}");
             status = ExitCode::from(3);

@@ -23,7 +23,8 @@ use super::compile::StorageArg;
 use super::run::Look;
 use super::{completions, findings, made};
 
-/// Compile tests, lift and simulate the code, and compare its outcomes with those of the source.
+/// Compile, lift and simulate a few tests, and compare the outcomes with those of the source,
+/// without a pipeline.
 ///
 /// With several profiles and `--split thread` or `instruction`, every mix is checked: each part of
 /// a test is compiled with each profile. With `--mix`, that mix is checked, and each of its
@@ -61,7 +62,8 @@ pub struct Args {
     link: Link,
 
     /// How tests reach the shared locations: through pointers that threads are given, or as
-    /// variables [default: both through pointers and as static variables with `--helpers`]
+    /// variables [default: through pointers; without --split and --helpers, also as static
+    /// variables with `--helpers`]
     #[arg(long, value_enum)]
     storage: Option<StorageArg>,
 
@@ -105,8 +107,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
@@ -271,7 +273,7 @@ fn say_issues(report: &Report, issues: &findings::Issues) {
     }
 }
 
-/// A question about some tests, from which [`pipeline`] makes stages.
+/// A question about some tests, from which `pipeline` makes stages.
 pub struct Question<'a> {
     pub profiles: &'a [String],
     pub split: Split,

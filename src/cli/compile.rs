@@ -55,8 +55,11 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StorageArg {
+    /// Through pointers that threads are given
     Pointers,
+    /// As global variables
     Globals,
+    /// As static variables
     Statics,
 }
 

@@ -51,8 +51,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required_unless_present = "suite", value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
@@ -154,7 +154,8 @@ pub struct How {
     #[arg(long, default_value = "cpu", value_name = "TEXT")]
     pub seed: String,
 
-    /// The processors that tests run on, such as 0,2-3, in the order in which threads take them [default: all]
+    /// The processors that tests run on, such as 0,2-3, in the order in which threads take them
+    /// [default: all]
     #[arg(long, value_name = "LIST", value_parser = listed)]
     pub on: Option<Processors>,
 

@@ -91,8 +91,8 @@ pub struct Args {
     #[arg(long, default_value_t = 500, value_name = "N", requires = "family")]
     sample: u64,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(value_name = "FILE|FOLDER|@LIST", conflicts_with = "family")]
     inputs: Vec<String>,
 

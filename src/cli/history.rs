@@ -59,7 +59,7 @@ enum Command {
         #[command(flatten)]
         form: FormArgs,
     },
-    /// List the bugs: when each was first and last seen, where, and who works on it
+    /// List the bugs: when each was first and last seen, in which compilers, and who works on it
     Bugs {
         #[command(flatten)]
         form: FormArgs,

@@ -63,7 +63,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
 
-    /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or `spirv-opt`]
+    /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or
+    /// `spirv-opt`]
     #[arg(long, requires = "opt", value_name = "PROGRAM")]
     tool: Option<String>,
 

@@ -98,8 +98,8 @@ pub struct Args {
     #[arg(long, value_name = "STATE", conflicts_with = "json")]
     explain: Option<String>,
 
-    /// Draw executions that satisfy the condition's proposition; if the model allows none, forbidden
-    /// ones
+    /// Draw executions that satisfy the condition's proposition; if the model allows none,
+    /// forbidden ones
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "explain"])]
     show: Option<ShowFormat>,
 

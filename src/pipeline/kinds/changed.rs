@@ -20,7 +20,7 @@ pub struct Changed {
 
 impl Options for Changed {
     fn about() -> &'static str {
-        "keeps the tests of which two compilers make different code, so that nothing else is simulated."
+        "keeps the tests that two compilers compile to different code, so that only these are simulated."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -16,7 +16,7 @@ pub struct Dedupe {
 
 impl Options for Dedupe {
     fn about() -> &'static str {
-        "keeps one of each set of tests that are equal but for their own names, info lines, comments, blanks, labels and spelling. Names of locations and registers, and the order of threads, count."
+        "keeps one of each set of tests that differ only in their own names, info lines, comments, blanks, labels and spelling. Names of locations and registers, and the order of threads, count."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -18,7 +18,7 @@ pub struct Diff {
 
 impl Options for Diff {
     fn about() -> &'static str {
-        "tells apart what two compilers make of the same tests."
+        "compares the code and the outcomes of two compilers for the same tests."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

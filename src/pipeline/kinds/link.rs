@@ -25,7 +25,7 @@ pub struct Link {
 
 impl Options for Link {
     fn about() -> &'static str {
-        "joins compiled parts into every test that profiles make together."
+        "joins compiled parts into every test that the profiles can make together."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

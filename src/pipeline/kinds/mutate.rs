@@ -25,7 +25,7 @@ pub struct Mutate {
 
 impl Options for Mutate {
     fn about() -> &'static str {
-        "rewrites C tests so that compilers see something else and the meaning stays."
+        "rewrites C tests without a change of meaning, or weakens them."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -88,7 +88,7 @@ pub struct Run {
 
 impl Options for Run {
     fn about() -> &'static str {
-        "runs tests on a device and counts what they show."
+        "runs tests on a device and counts the outcomes."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

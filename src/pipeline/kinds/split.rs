@@ -19,7 +19,7 @@ pub struct Split {
 
 impl Options for Split {
     fn about() -> &'static str {
-        "takes C tests apart, so that their parts are compiled on their own."
+        "takes C tests apart, so that their parts are compiled separately."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {
