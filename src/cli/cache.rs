@@ -40,7 +40,7 @@ enum Command {
         /// --keep-days is left out, too]
         #[arg(long, value_parser = common::size, value_name = "SIZE")]
         max_size: Option<u64>,
-        /// Drop what was unused for more than so many days [default: 60, if --max-size is left out,
+        /// Drop what was unused for more than DAYS days [default: 60, if --max-size is left out,
         /// too]
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,

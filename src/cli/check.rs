@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
 
-    /// Reduce at most so many differences of each profile to their bugs; other differences that
+    /// Reduce at most N differences of each profile to their bugs; other differences that
     /// show one of these bugs are counted without being reduced. With 0, nothing is reduced, and
     /// each test is a bug of its own
     #[arg(long, default_value_t = 10, value_name = "N")]

@@ -105,7 +105,7 @@ struct GoalArgs {
     #[arg(long, value_name = "S", default_value = "1", value_parser = Budget::read, requires = "tune")]
     budget: Budget,
 
-    /// With --tune: end after so many seconds of running
+    /// With --tune: end after S seconds of running
     #[arg(long, value_name = "S", default_value_t = 600.0, requires = "tune")]
     limit: f64,
 

@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", requires = "old", add = ArgValueCompleter::new(completions::models))]
     source_model: String,
 
-    /// Reduce at most so many differences of each target and build to their bugs
+    /// Reduce at most N differences of each target and build to their bugs
     #[arg(long, default_value_t = 10, value_name = "N", requires = "old")]
     investigate: u64,
 
@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", required_unless_present_any = ["inputs", "old"])]
     family: Option<String>,
 
-    /// Take so many tests of that family, among them every construct
+    /// Take N tests of that family, among them every construct
     #[arg(long, default_value_t = 500, value_name = "N", requires = "family")]
     sample: u64,
 

@@ -17,7 +17,7 @@ use super::run::PlanArgs;
 /// the key before and after.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The pipeline
+    /// The pipeline, a YAML file
     #[arg(value_name = "PIPELINE")]
     pipeline: std::path::PathBuf,
 
@@ -29,9 +29,9 @@ pub struct Args {
     cache: CacheArgs,
 }
 
-/// At most so many tests are explained in one call.
+/// The largest number of tests that one call explains.
 const SHOWN: usize = 10;
-/// For a name that fits nothing, a similar one is looked for among so many tests.
+/// For a name that fits nothing, a similar one is looked for among this many tests.
 const COMPARED: usize = 50_000;
 
 pub fn main(args: Args) -> ExitCode {

@@ -104,7 +104,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY=VALUE")]
     keep: Vec<String>,
 
-    /// Take a sample of so many tests that contains every construct
+    /// Take a sample of N tests that contains every construct
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
 
@@ -179,7 +179,7 @@ pub struct Args {
     #[arg(long, value_name = "LANGUAGE", value_parser = language)]
     language: Option<Language>,
 
-    /// Make at most so many tests
+    /// Make at most N tests
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 

@@ -51,7 +51,7 @@ pub struct Args {
     #[command(flatten)]
     named: byname::Lists,
 
-    /// The model: a built-in name or a cat file [default: by architecture]
+    /// The model: a built-in name or a cat file [default: by dialect]
     #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
     model: Option<String>,
 

@@ -27,34 +27,34 @@ const MAX_INCLUDED: usize = 32 << 20;
 pub struct LoadedStage {
     /// The file.
     pub source: Source,
-    /// The folder that its relative paths start from.
+    /// The folder that the stage's relative paths start from.
     pub dir: PathBuf,
-    /// The stage with its variables still as written.
+    /// The stage, in which variables are not yet replaced.
     pub stage: Sp<Stage>,
-    /// The same as it stands in the file.
+    /// The stage as a tree, from which it is read again when the values of variables are known.
     pub tree: Tree,
 }
 
-/// A pipeline with its includes taken in.
+/// A pipeline, with the content of the files that it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
-    /// As reports call it: the file's name, where it has none.
+    /// The name in reports; by default that of the file.
     pub name: String,
-    /// What it is for, for people.
+    /// What the pipeline is for, for people.
     pub about: Option<String>,
     /// The folder that the pipeline's own paths start from.
     pub dir: PathBuf,
-    /// The file, without what it includes.
+    /// The file itself, without its includes.
     pub source: Source,
-    /// Variables with their values, those of the command line put in.
+    /// Variables with their values; those of the command line replace those of the file.
     pub vars: BTreeMap<String, Setting>,
-    /// Declared environment variables and their values, where set.
+    /// The declared environment variables, with the values of those that are set.
     pub env: BTreeMap<String, Option<String>>,
     /// Profile files and globs, with the folder that each is relative to.
     pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
-    /// The findings that are known.
+    /// The file of known findings.
     pub baseline: Option<PathBuf>,
-    /// In the order in which they stand, those of included files first.
+    /// The stages in the order of the files, those of included files first.
     pub stages: Vec<LoadedStage>,
 }
 
@@ -110,7 +110,7 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
     Ok(pipeline)
 }
 
-/// What was taken in so far.
+/// The files that were included so far.
 struct Includes {
     /// The files that are being read, outermost first.
     open: Vec<PathBuf>,

@@ -41,7 +41,7 @@ impl Deref for Node {
 pub struct Plan {
     /// The pipeline that this is the plan of.
     pub pipeline: Arc<Pipeline>,
-    /// Each node after those that it consumes.
+    /// The nodes, in an order in which each comes after those that it consumes.
     pub nodes: Vec<Node>,
     /// For each stage of the pipeline, its first node.
     firsts: Vec<usize>,

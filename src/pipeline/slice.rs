@@ -42,7 +42,7 @@ pub struct Instance {
     pub dir: PathBuf,
     /// The file that its stage stands in.
     pub source: Source,
-    /// Where its options stand there.
+    /// The place of its options in the file.
     pub span: Span,
 }
 

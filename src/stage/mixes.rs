@@ -41,7 +41,7 @@ pub struct Mixed {
     pub combinations: String,
     /// How many of these differ as tests.
     pub tests: u64,
-    /// Tests whose outcomes are not known.
+    /// How many of these have no verdict.
     #[serde(default)]
     pub unknown: u64,
     /// The profiles that compile every part of the test.

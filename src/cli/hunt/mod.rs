@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
     round: u32,
 
-    /// Stop after so many rounds in all, even if time is left
+    /// Stop after N rounds in all, even if time is left
     #[arg(long, value_name = "N")]
     rounds: Option<u64>,
 
@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
-    /// Reduce at most so many differences of each profile and round to their bugs
+    /// Reduce at most N differences of each profile and round to their bugs
     #[arg(long, default_value_t = 2, value_name = "N")]
     investigate: u64,
 
@@ -107,10 +107,10 @@ pub struct Args {
 /// far less.
 const SIMULATE: u64 = 2;
 
-/// At most so many errors are kept as examples.
+/// The largest number of errors that are kept as examples.
 const ERRORS: usize = 50;
 
-/// A round has one mixed test for so many drawn ones.
+/// The number of drawn tests in a round for each mixed one.
 const MIXED: u32 = 16;
 
 /// The longest time, in seconds, that a round looks into differences. Those that remain are open.
@@ -565,7 +565,7 @@ fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
 
 type Proofs = Vec<(PathBuf, String)>;
 
-/// At most so many open tests are added to a round.
+/// The largest number of open tests that are added to a round.
 const OPEN: usize = 24;
 
 /// Writes the first of the open tests.

@@ -11,10 +11,10 @@ use litmake::base::failure::{FailureKind, Fault};
 use litmake::report::Error;
 use serde::{Deserialize, Serialize};
 
-/// At most so many reasons are kept for each word; further ones count for the word alone.
+/// The largest number of reasons that are kept for a word; further ones count for the word alone.
 const REASONS: usize = 200;
 
-/// At most so many reasons are printed for each word.
+/// The largest number of reasons that are printed for a word.
 const SHOWN: usize = 5;
 
 /// A reason, how often it was given, and the first test that it was given for.

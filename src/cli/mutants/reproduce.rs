@@ -50,9 +50,9 @@ fn seconds(word: &str) -> std::result::Result<f64, String> {
     seconds.ok_or_else(|| "a number of seconds is expected".to_string())
 }
 
-/// At most so many candidates are tried to reduce a test.
+/// The largest number of candidates to reduce a test.
 const CANDIDATES: usize = 300;
-/// A candidate may run so many times as long as the test before it needed.
+/// A candidate may run this many times as long as the test before it needed.
 const LONGER: u32 = 4;
 /// A candidate may take at most this part of the patience.
 const PART: u32 = 4;

@@ -14,7 +14,7 @@ use litmake::plain;
 const MAX_NAME: usize = 32;
 const MIN_BAR: usize = 8;
 const MAX_BAR: usize = 24;
-/// A log names at most so many stages at work.
+/// The largest number of stages at work that a log names.
 const NAMED: usize = 3;
 
 /// The tasks of one stage, of all its instances together.

@@ -1,4 +1,4 @@
-//! What the lines of progress say, and that none is wider than its terminal.
+//! Tests the text of the lines of progress, and that none is wider than its terminal.
 
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ fn of_many_stages_those_under_way_are_named_and_the_others_counted() {
             "10 stages done, 28 more",
         ]
     );
-    // As many as there are rows for.
+    // No more lines than rows.
     assert_eq!(run.lines(1, 80, 2).len(), 2);
     assert_eq!(run.state.summary(at(1)), "104 of 117 tasks: stage10 4/10, stage11 0/7; 1 finding");
 }

@@ -129,7 +129,7 @@ pub enum RunReach {
     Subgroup,
 }
 
-/// Where the locations of a test are.
+/// Where the locations of a test are: in a `storage` buffer, or in `workgroup` memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]

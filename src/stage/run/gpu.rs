@@ -1,4 +1,4 @@
-//! Tests on a GPU.
+//! Runs tests on a GPU.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -302,7 +302,7 @@ impl Map for Stage {
     fn batch(&self) -> usize {
         match self.setup.budget {
             None => 1,
-            // As many as stay compiled from one round to the next.
+            // The number of tests that stay compiled from one round to the next.
             Some(_) => MAX_LOADED,
         }
     }
