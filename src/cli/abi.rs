@@ -9,8 +9,8 @@ use super::{common, made};
 /// Compare how compilers lay out atomic types: size, alignment, and whether code accesses them by
 /// instructions or under a library's lock.
 ///
-/// Exit status: 0, the compilers agree; 1, they do not; 2, wrong input; 3, something that the
-/// command needs failed.
+/// Exit status: 0, the compilers agree, except for findings that the `--baseline` has; 1, they do
+/// not agree; 2, wrong input; 3, something that the command needs failed.
 #[derive(clap::Args)]
 pub struct Args {
     /// A profile: a name or a file. Give the option several times

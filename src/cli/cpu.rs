@@ -46,8 +46,9 @@ Examples:
 /// Tests are in this machine's dialect, or in C through a profile. The command prints one block a
 /// test, in the format of litmus7's logs.
 ///
-/// Exit status: 0, done; 1, some test showed an outcome that the model forbids, crashed or hung; 2,
-/// wrong input; 3, a compiler is missing or failed.
+/// Exit status: 0, done; 1, some test showed an outcome that the model forbids, crashed or hung,
+/// or, with --tune, no longer reaches a goal that it reached in an earlier entry of the database;
+/// 2, wrong input; 3, a compiler is missing or failed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -159,8 +159,8 @@ pub struct How {
     #[command(flatten)]
     made: Made,
 
-    /// Use the spin barrier and all of the stress on CPUs too, where workgroups wait for each other
-    /// in vain
+    /// Use the spin barrier and all of the stress also on a device that a driver emulates on a CPU,
+    /// where workgroups wait for each other in vain
     #[arg(long)]
     spin: bool,
 

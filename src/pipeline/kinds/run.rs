@@ -57,14 +57,14 @@ pub struct Run {
     /// or `subgroup`.
     #[serde(default)]
     pub scope: Option<Sp<String>>,
-    /// Where the threads of a test are.
+    /// On GPUs: where the threads of a test are.
     #[serde(default)]
     pub reach: RunReach,
-    /// Where the locations of a test are.
+    /// On GPUs: where the locations of a test are.
     #[serde(default)]
     pub memory: RunMemory,
-    /// Whether threads wait for each other and all of them stress memory on CPUs too, where
-    /// workgroups wait for each other in vain.
+    /// On GPUs that a driver emulates on a CPU: whether threads wait for each other and all of them
+    /// stress memory, although workgroups wait for each other in vain there.
     #[serde(default)]
     pub spin: bool,
     /// The model whose outcomes are allowed (default: `wgsl-rel-acq`, or `vulkan` for tests whose
