@@ -27,7 +27,7 @@ pub struct PipelineFile {
     #[serde(default)]
     pub include: Words,
     /// Variables and their defaults: texts, numbers, booleans or lists. `${name}` stands for the
-    /// value, inside any text of a stage, and in place of a whole number, boolean or list. `--set
+    /// value, inside any text of a stage, and in place of a number, a boolean or a list. `--set
     /// name=value` gives it another value, with commas between the items of a list. If a variable
     /// is empty, an optional key that it stands for counts as left out.
     #[serde(default)]

@@ -21,10 +21,10 @@ fn is_target(prefix: &str) -> bool {
     prefix.matches('-').count() > 1
 }
 
-/// The program of a build that takes the place of a profile's compiler, `like`. A build with a `/`
-/// in it is a folder (with `bin/clang`, `bin/aarch64-linux-gnu-gcc`, ...). Any other build is a
-/// command, and compilers for other targets have names like it: `aarch64-linux-gnu-gcc-13` belongs
-/// to `gcc-13`.
+/// The program of a build that takes the place of a profile's compiler, `like`. A build is a folder
+/// (with `bin/clang`, `bin/aarch64-linux-gnu-gcc`, ...), which is written with a `/`, or a command.
+/// Beside a command, compilers for other targets have names like it: `aarch64-linux-gnu-gcc-13`
+/// belongs to `gcc-13`.
 pub fn program(files: &dyn Files, build: &str, like: &str) -> Option<String> {
     let (prefix, _) = parts(like);
     if build.contains('/') && !files.list(Path::new(build)).is_empty() {

@@ -54,7 +54,7 @@ pub struct Profile {
     pub model: Option<String>,
     /// The environment variables of the compiler.
     pub env: BTreeMap<String, String>,
-    /// Files and folders that count as read by the compiler, even if tracing does not see it.
+    /// Files and folders that count as read by the compiler, even if tracing does not see that.
     pub inputs: Vec<PathBuf>,
     /// The time limit for one run of the compiler.
     pub timeout: Duration,

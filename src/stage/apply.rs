@@ -21,7 +21,7 @@ pub struct Done {
 pub struct Lab<'a> {
     /// The store.
     pub records: &'a dyn Records,
-    /// Given to the work, like in a run.
+    /// The context that work gets in a run.
     pub context: &'a Context,
 }
 

@@ -75,12 +75,12 @@ impl<'a> Building<'a> {
         &self.plan.nodes[self.at]
     }
 
-    /// Its key, for queries about it.
+    /// The key of the node that is being built, for queries about it.
     pub fn part(&self) -> Part<'a> {
         part(self.db, self.request, self.node())
     }
 
-    /// The nodes of the graph that it consumes.
+    /// The nodes of the graph that the stage consumes.
     pub fn inputs(&self) -> Vec<usize> {
         self.node().inputs.iter().map(|j| self.node_of[*j]).collect()
     }

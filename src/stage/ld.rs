@@ -42,7 +42,7 @@ pub struct Linked {
     profiles: Vec<usize>,
 }
 
-/// At most so many objects are kept for other mixes.
+/// The largest number of objects that are kept for other mixes.
 const MAX_KEPT: usize = 20_000;
 
 /// A linker, or why there is none, with its part of a stage's fingerprint.

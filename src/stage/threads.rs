@@ -23,7 +23,7 @@ use litmake_mix::threads::{Thread, apart, together};
 /// works.
 pub const KIND: &str = "threads";
 
-/// So many tests, and so many threads, are kept in memory as parsed.
+/// The largest number of tests, and of threads, that are kept in memory as parsed.
 const REMEMBERED: usize = 4096;
 
 /// Takes tests apart. A test that the compiler must see as a whole is its own only part.

@@ -102,8 +102,8 @@ pub struct Generate {
     /// `all`.
     #[serde(default)]
     pub helpers: Option<Sp<String>>,
-    /// Takes a sample of so many tests, which contains every construct. The sample is random, but
-    /// the same each time.
+    /// Takes a sample of this many tests, which contains every construct. The sample is random,
+    /// but the same each time.
     #[serde(default)]
     pub sample: Option<Sp<u64>>,
     /// The seed of `sample`.

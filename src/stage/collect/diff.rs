@@ -22,7 +22,7 @@ impl Reported for Diff {
     }
 }
 
-/// A report of `diff` shows the code of so many changed tests.
+/// The number of changed tests whose code the report shows.
 const CODE_SHOWN: usize = 10;
 
 /// The results of a `diff` stage.

@@ -45,10 +45,10 @@ impl Default for Budget {
     }
 }
 
-/// So many differences are checked together.
+/// The number of differences that are checked together.
 const TOGETHER: usize = 256;
 
-/// If nothing is reduced, at most so many tests become bugs of their own.
+/// The largest number of tests that become bugs of their own if nothing is reduced.
 const FORMS: usize = 1000;
 
 /// A bug that was reduced.
