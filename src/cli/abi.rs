@@ -1,4 +1,4 @@
-//! `litmake abi`: whether compilers lay out atomic types alike. In one command.
+//! `litmake abi`: compares how compilers lay out atomic types, without a pipeline.
 
 use std::process::ExitCode;
 
@@ -6,17 +6,18 @@ use litmake::diag::Result;
 
 use super::{common, made};
 
-/// Compare how compilers lay out atomic types: size, alignment, and whether they are accessed by
+/// Compare how compilers lay out atomic types: size, alignment, and whether code accesses them by
 /// instructions or under a library's lock.
 ///
-/// Exit status: 0, they agree; 1, they do not; 2, bad input; 3, something needed failed.
+/// Exit status: 0, the compilers agree, except for findings that the `--baseline` has; 1, they do
+/// not agree; 2, wrong input; 3, something that the command needs failed.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A profile: a name or a file; give several
+    /// A profile: a name or a file. Give the option several times
     #[arg(long, required = true, value_name = "NAME|FILE")]
     profile: Vec<String>,
 
-    /// A type, as C has it without `_Atomic` [default: scalars, and structures of 1 to 32 bytes]
+    /// A type, as C names it without `_Atomic` [default: scalars, and structures of 1 to 32 bytes]
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
 

@@ -1,6 +1,8 @@
-//! Compilers that this machine lacks and workers have: asking a worker what they are, and answering.
+//! Asks a worker about compilers that this machine lacks, and answers such a question on the
+//! worker.
 //!
-//! A question travels as a job of its own. It does not know how jobs are sent, nor what is compiled.
+//! A question travels as a job of its own. This file does not know how jobs are sent or what they
+//! compile.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -21,23 +23,24 @@ use super::common;
 use super::recipe::{Asked, Recipe};
 use super::remote::Connection;
 
-/// What is asked: what the compilers of some profiles are.
+/// The question to a worker: which compilers it has for these profiles.
 #[derive(Serialize, Deserialize)]
 struct Question {
     profiles: Vec<String>,
-    /// A question of a run of its own: workers may have other compilers by now.
+    /// Different in every run, so that no stored answer is reused: workers may have other compilers
+    /// by now.
     run: u128,
 }
 
-/// What a worker has of each.
+/// For each profile, the worker's compiler, or why it has none.
 type Answer = BTreeMap<String, std::result::Result<Away, String>>;
 
-/// Jobs of the engine count from one.
+/// The job's number. Jobs of the engine count from one.
 const NUMBER: u64 = 0;
 
-/// Plans a pipeline. Workers, where they are asked for, are told what is planned and what compilers answered
-/// here, and their compilers are used where this machine lacks some. What cannot be known about compilers is
-/// said where `notes`.
+/// Plans a pipeline. If workers are asked for, tells them the plan and what compilers answered
+/// here, and uses their compilers where this machine lacks some. With `notes`, warns about
+/// everything that may decide results and cannot be identified.
 pub fn prepare(
     remote: &Connection,
     asked: &Asked,
@@ -57,7 +60,8 @@ pub fn prepare(
     ask(&*elsewhere, workspace, prepared, records, &common::stop())
 }
 
-/// Asks workers for the compilers of a plan that are not here, and plans with what they say.
+/// Asks workers for the compilers of a plan that this machine lacks, and plans again with their
+/// answer.
 fn ask(
     elsewhere: &dyn Elsewhere,
     workspace: &mut Workspace,
@@ -131,7 +135,7 @@ fn answered(
     }
 }
 
-/// What a worker answers: the packet with its key; nothing where the question cannot be read.
+/// A worker's answer: the packet with its key. None if the question cannot be read.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "workers are of the feature"))]
 pub fn answer(
     question: &[u8],

@@ -1,4 +1,5 @@
-//! `litmake baseline`: the file of known findings, and of known differences between compilers.
+//! `litmake baseline`: writes the file of known findings, and of known differences between
+//! compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +10,7 @@ use litmake::report::number;
 
 use super::common;
 
-/// Keep the file of known findings.
+/// Keep the file of known findings, which do not make a run fail.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -18,13 +19,13 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Take what a run found for known, and forget what it saw fixed; of `litmake diff`, the outcomes that
-    /// compilers gain and lose
+    /// Record the findings of a report as known, and forget those that it reports as fixed; from a
+    /// report of `litmake diff`, record the outcomes that compilers gain and lose
     Update {
         /// The run's report
         #[arg(value_name = "REPORT")]
         report: PathBuf,
-        /// The baseline, made where it is missing
+        /// The baseline, which is created if it is missing
         #[arg(long, default_value = "baseline.json", value_name = "FILE")]
         baseline: PathBuf,
     },

@@ -1,4 +1,4 @@
-//! `litmake bisect`: in which build of a compiler a bug began or ended.
+//! `litmake bisect`: finds the build of a compiler in which a bug began or ended.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,17 +18,19 @@ use super::common::{self, CacheArgs};
 use super::compile::StorageArg;
 use super::{completions, made};
 
-/// Find the first build of a compiler that is bad, or the first that is good again, by halving.
+/// Find the build of a compiler in which a bug began or ended, by halving.
 ///
-/// A build is bad if it makes code of one of the tests that allows an outcome which the source forbids. The
-/// oldest and the newest build are asked first; where they differ, the build in the middle is asked, and so on. A build
-/// that cannot tell, because it is missing or refuses the test, is passed over.
+/// A build is bad if it compiles one of the tests to code that allows an outcome which the source
+/// forbids. The oldest and the newest build are tried first; if they differ, the build in the
+/// middle is tried, and so on. A build that cannot tell, because it is missing or refuses the test,
+/// is skipped.
 ///
-/// With `--git`, one build is asked, as `git bisect run` wants it: exit status 0, it is good; 1, it is bad; 125, it cannot
-/// tell; 128, the command line is wrong, which ends the bisection.
+/// With `--git`, one build is tried, with the exit statuses that `git bisect run` expects: 0, the
+/// build is good; 1, it is bad; 125, it cannot tell; 128, the command line is wrong, which ends the
+/// bisection.
 ///
-/// Exit status without `--git`: 0, the place was found; 1, all builds say the same; 2, bad input; 3, too few builds could
-/// tell.
+/// Exit status without `--git`: 0, the build was found; 1, all builds that were tried say the same;
+/// 2, wrong input; 3, too few builds could tell.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake bisect --profile clang-riscv64-O2 test.litmus
@@ -37,20 +39,23 @@ use super::{completions, made};
   git bisect run sh -c 'ninja -C build clang || exit 125
     litmake bisect --git --profile clang-riscv64-O2@./build test.litmus'")]
 pub struct Args {
-    /// The profile, whose name may leave out the version; with --git, that of the build to ask
+    /// The profile, with or without the version in its name; with --git, the profile of the build
+    /// to try
     #[arg(long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: String,
 
-    /// A build, oldest first: a command, a folder with `bin/clang` or the like, or a folder of such folders, in the order
-    /// of their versions [default: the installed versions and the builds that the profile lists]
+    /// A build: a command, a folder with `bin/clang` or the like, or a folder of such folders, in
+    /// the order of their versions. Give several, oldest first [default: the installed versions and
+    /// the builds that the profile lists]
     #[arg(long, value_name = "BUILD", conflicts_with = "git")]
     build: Vec<String>,
 
-    /// Ask the one build of the profile, as the command of `git bisect run`
+    /// Try the one build of the profile, as the command of `git bisect run`
     #[arg(long)]
     git: bool,
 
-    /// Where the shared locations are: behind pointers that threads are given, or variables
+    /// How tests reach the shared locations: through pointers that threads are given, or as
+    /// variables
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
@@ -58,28 +63,30 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// The model of the sources; an outcome that a further one allows does not count [default: rc11, and rc11-lb; vulkan for shaders]
+    /// The model of the sources. An outcome that a further model allows does not count [default:
+    /// rc11, and rc11-lb; vulkan for shaders]
     #[arg(long, value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
-    /// Print what each build said as JSON
+    /// Print the verdict on each build as JSON
     #[arg(long, conflicts_with = "git")]
     json: bool,
 
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 }
 
-/// What a build says.
+/// The verdict on a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Says {
     Good,
     Bad,
-    /// Why it cannot tell.
+    /// The build cannot tell, and why.
     Unknown(String),
 }
 
@@ -93,7 +100,7 @@ impl Says {
     }
 }
 
-/// What `git bisect run` takes for "skip this one", and for an end of the bisection.
+/// The exit statuses by which `git bisect run` skips a build, and ends the bisection.
 const SKIP: u8 = 125;
 pub const ABORT: u8 = 128;
 
@@ -114,7 +121,8 @@ pub fn main(args: Args) -> ExitCode {
 
 fn git(args: &Args) -> Result<u8> {
     list::existing(&args.inputs)?;
-    // A build that is not there could not be made; a name that nobody has is a mistake.
+    // A build in a folder may be missing because it could not be made. An unknown name is a
+    // mistake.
     let is_build = args.profile.contains('@');
     let profile = common::find_profile(&Disk, &args.profile);
     let says = match profile {
@@ -253,7 +261,7 @@ fn bisect(args: &Args, builds: &[String]) -> Result<u8> {
     }))
 }
 
-/// Whether a profile's compiler makes wrong code of a test.
+/// The verdict on a profile's compiler: whether it compiles one of the tests wrongly.
 fn ask(args: &Args, profile: &str) -> Result<Says> {
     let missing = |e: &Diag| Says::Unknown(e.to_string());
     match common::find_profile(&Disk, profile) {
@@ -277,7 +285,7 @@ fn ask(args: &Args, profile: &str) -> Result<Says> {
     Ok(says(&report))
 }
 
-/// What a report comes to.
+/// The verdict that a report gives.
 fn says(report: &Report) -> Says {
     if report.stopped {
         common::stopped("no place was found");
@@ -291,16 +299,17 @@ fn says(report: &Report) -> Says {
     }
 }
 
-/// Where builds begin to say something else.
+/// The result of halving.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
-    /// What lies between the two cannot tell. `bad` says whether the later one is bad.
+    /// The builds between `last` and `first` cannot tell. `bad` says whether `first` is the bad
+    /// one.
     Between {
         last: usize,
         first: usize,
         bad: bool,
     },
-    /// The first and the last that can tell say this.
+    /// The first and the last build that can tell agree on this verdict.
     Same(Says),
     Nowhere,
 }
@@ -314,7 +323,7 @@ fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Pl
         }
         Ok(known[n].clone().filter(|s| !matches!(s, Says::Unknown(_))))
     };
-    // The ends, or what is next to them and can tell.
+    // The first and the last build that can tell.
     let mut ends = (None, None);
     for n in 0..count {
         if let Some(says) = told(n)? {
@@ -357,7 +366,7 @@ fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Pl
 mod tests {
     use super::*;
 
-    /// The place, and how many builds were asked: `g`ood, `b`ad, or `?`.
+    /// The place, and how many builds were tried: `g`ood, `b`ad, or `?`.
     fn place(row: &str) -> (Place, usize) {
         let row: Vec<char> = row.chars().collect();
         let mut asked = Vec::new();
@@ -383,7 +392,7 @@ mod tests {
                     let (found, asked) = place(&row);
                     let expected = Place::Between { last: at - 1, first: at, bad: after == 'b' };
                     assert_eq!(found, expected, "{row}");
-                    // Both ends, and a half each time.
+                    // Both ends, and one more for each halving.
                     assert!(asked <= 2 + count.ilog2() as usize + 1, "{row}: {asked}");
                 }
             }

@@ -1,5 +1,5 @@
-//! What files of herd's say of tests by their names: which tests count, and other kinds and conditions for
-//! their final states. It does not know what is done with the tests.
+//! Reads files of herd's that select tests by name, or give tests another kind or condition. It
+//! does not know what is done with the tests.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use litmake::litmus::{self, Quantifier, Test};
 
 #[derive(clap::Args)]
 pub struct Lists {
-    /// Kinds of tests, a line `NAME Allow|Forbid|Require` each: whether the condition is to be found, never to be
-    /// found, or always
+    /// A file with kinds of tests, one line `NAME Allow|Forbid|Require` each: some execution
+    /// satisfies the condition, none does, or all do
     #[arg(long, value_name = "FILE")]
     kinds: Vec<PathBuf>,
 
-    /// Conditions of tests in place of their own, a line `NAME "exists (x=1)"` each
+    /// A file with conditions that replace those of tests, one line `NAME "exists (x=1)"` each
     #[arg(long, value_name = "FILE")]
     conds: Vec<PathBuf>,
 
-    /// Take only tests whose names these files have, one a line
+    /// Take only tests whose names are in this file, one a line
     #[arg(long, value_name = "FILE")]
     names: Vec<PathBuf>,
 
-    /// Leave out tests whose names these files have, one a line
+    /// Leave out tests whose names are in this file, one a line
     #[arg(long, value_name = "FILE")]
     exclude: Vec<PathBuf>,
 }
 
-/// The lines of such files, by name.
+/// The content of these files, by name of test.
 #[derive(Default)]
 pub struct ByName {
     kinds: HashMap<String, Option<Quantifier>>,
@@ -74,7 +74,7 @@ impl ByName {
         Ok(out)
     }
 
-    /// The test with its kind and its condition, or nothing where it is left out.
+    /// The test with its kind and its condition. None if the files leave it out.
     pub fn apply(&self, mut test: Test) -> Result<Option<Test>> {
         let named = self.names.as_ref().is_none_or(|names| names.contains(&test.name));
         if !named || self.excluded.contains(&test.name) {
@@ -94,7 +94,7 @@ impl ByName {
         Ok(Some(test))
     }
 
-    /// An error where there were tests and none was taken.
+    /// An error if there were tests and the files left all of them out.
     pub fn some(&self, tests: usize) -> Result<()> {
         match self.taken.load(Ordering::Relaxed) {
             0 if tests > 0 && (self.names.is_some() || !self.excluded.is_empty()) => {
@@ -106,7 +106,7 @@ impl ByName {
     }
 }
 
-/// One line: a name, and what is said of it.
+/// A line of such a file: the name of a test, and its value.
 struct Line<'a> {
     name: &'a str,
     value: Option<&'a str>,
@@ -125,7 +125,7 @@ fn kind(line: &Line) -> Result<Option<Quantifier>> {
         "Allow" | "Allowed" => Ok(Some(Quantifier::Exists)),
         "Forbid" | "Forbidden" => Ok(Some(Quantifier::NotExists)),
         "Require" | "Required" => Ok(Some(Quantifier::Forall)),
-        // Whoever wrote it did not know: the test keeps its own.
+        // The writer of the file did not know the kind: the test keeps its own.
         "" | "Unknown" | "???" | "---" => Ok(None),
         other => Err(line
             .wrong(format!("`{other}` is no kind of test"))
@@ -133,7 +133,7 @@ fn kind(line: &Line) -> Result<Option<Quantifier>> {
     }
 }
 
-/// Goes through the lines of a file. `#` and `%` begin a comment, and quotes stand around a value with blanks.
+/// Reads the lines of a file. `#` and `%` begin a comment, and quotes enclose a value with blanks.
 fn lines(path: &Path, each: &mut dyn FnMut(Line) -> Result<()>) -> Result<()> {
     let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;

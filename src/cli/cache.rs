@@ -1,4 +1,4 @@
-//! `litmake cache`: what is in the cache, whether it is sound, and making it smaller.
+//! `litmake cache`: describes the cache, checks it, and makes it smaller.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use litmake::engine::store::GcOptions;
 
 use super::common::{self, CacheArgs, show_size};
 
-/// Look into the cache, check it, or make it smaller.
+/// Describe the cache, check it, or make it smaller.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -16,30 +16,32 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Count what is there
+    /// Count the entries of the cache
     Stats {
         #[command(flatten)]
         cache: CacheArgs,
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Read every entry and check it against its checksum; exit status 1 where any is broken
+    /// Read every entry and compare it with its checksum; exit status 1 if any is damaged
     Verify {
         #[command(flatten)]
         cache: CacheArgs,
-        /// Drop what is broken
+        /// Drop the damaged entries
         #[arg(long)]
         repair: bool,
     },
-    /// Drop records that are there more than once, then what was not used for longest
+    /// Make the cache smaller: drop duplicate records, then what was unused for longest
     Gc {
         #[command(flatten)]
         cache: CacheArgs,
-        /// Until this is left, such as 500M or 10G
+        /// Drop until the cache is at most this large, such as 500M or 10G [default: 10G, if
+        /// --keep-days is left out, too]
         #[arg(long, value_parser = common::size, value_name = "SIZE")]
         max_size: Option<u64>,
-        /// What was not used for so many days
+        /// Drop what was unused for more than DAYS days [default: 60, if --max-size is left out,
+        /// too]
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
     },
@@ -156,7 +158,8 @@ fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitC
             show_size(done.freed)
         ),
         Ok(_) => {}
-        // What was being written anew is as it was, and segments may be dropped all the same.
+        // A segment that could not be rewritten is unchanged, so whole segments can still be
+        // dropped.
         Err(e) => {
             eprintln!("error: the cache cannot be compacted: {e}");
             status = ExitCode::from(3);

@@ -1,4 +1,5 @@
-//! `litmake check`: does a compiler keep what the source's model promises? In one command.
+//! `litmake check`: compiles a few tests and compares their outcomes with those of the source,
+//! without a pipeline.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,12 +23,15 @@ use super::compile::StorageArg;
 use super::run::Look;
 use super::{completions, findings, made};
 
-/// Compile tests, lift and simulate what comes out, and compare with the source.
+/// Compile, lift and simulate a few tests, and compare the outcomes with those of the source,
+/// without a pipeline.
 ///
-/// With several profiles and `--split thread` or `instruction`, every mix of them: each part of a
-/// test is compiled with each profile. With `--mix`, one mix, and each of its profiles alone.
+/// With several profiles and `--split thread` or `instruction`, every mix is checked: each part of
+/// a test is compiled with each profile. With `--mix`, that mix is checked, and each of its
+/// profiles alone.
 ///
-/// Exit status: 0, no findings; 1, findings; 2, bad input; 3, something needed failed.
+/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
+/// wrong input; 3, something that the command needs failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake check --profile clang-22-aarch64-O2 test.litmus
@@ -35,27 +39,31 @@ use super::{completions, findings, made};
   litmake check --profile clang-16-armv8-O2 --profile clang-16-armv7-O2 \\
       --mix '(A(P0_0); B(P0_1)) || (A(P1_0); A(P1_1))' sb.litmus")]
 pub struct Args {
-    /// A profile: a name or a file. With several, every mix of them is checked
+    /// A profile: a name or a file. May be given several times; with --split, every mix of them is
+    /// checked
     #[arg(long, required_unless_present = "mix", value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
-    /// What is compiled on its own [default: whole; with --mix, what the mix names]
+    /// The parts that are compiled separately [default: whole; with --mix, the parts that the mix
+    /// names]
     #[arg(long, value_enum)]
     split: Option<Split>,
 
-    /// One mix, in the notation of reports: `(A(P0_0); B(P0_1)) || (A(P1_0))` has the second statement of the
-    /// first thread compiled by the second --profile. `c1` or `comp_1` is the first as well, and a
-    /// profile's name may stand there; then --profile may be left out. `P0` is a whole thread
+    /// One mix, in the notation of reports: in `(A(P0_0); B(P0_1)) || (A(P1_0))` the second
+    /// --profile compiles the second statement of the first thread. `c1` or `comp_1` also stands
+    /// for the first profile. With names of profiles in their place, --profile can be left out.
+    /// `P0` is a whole thread
     #[arg(long, value_name = "MIX")]
     mix: Option<String>,
 
-    /// How parts are put together: their code is joined, or separately compiled objects are linked
-    /// with lld or GNU ld
+    /// How parts are joined: their code is spliced, or separately compiled objects are linked with
+    /// lld or GNU ld
     #[arg(long, value_enum, default_value = "splice")]
     link: Link,
 
-    /// Where the shared locations are: behind pointers that threads are given, or variables. Left
-    /// out, a test is tried both behind pointers and as static variables with `--helpers`
+    /// How tests reach the shared locations: through pointers that threads are given, or as
+    /// variables [default: through pointers; without --split and --helpers, also as static
+    /// variables with `--helpers`]
     #[arg(long, value_enum)]
     storage: Option<StorageArg>,
 
@@ -63,33 +71,35 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// The model of the sources. With several, the first one judges, and what a further one
-    /// allows is labelled [default: rc11, and rc11-lb for load buffering; vulkan for shaders]
+    /// The model of the sources. With several, the first one judges, and differences that a further
+    /// one allows are labelled with its name [default: rc11, and rc11-lb for load buffering; vulkan
+    /// for shaders]
     #[arg(long, alias = "model", value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
-    /// The model of the mixes; by default that of the profiles, where they have one
+    /// The model of the mixes [default: the profiles' model, if they have one]
     #[arg(long, value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
 
-    /// Reduce at most so many differences of each profile to the bugs that they are; what shows one of
-    /// these is found without. With 0 nothing is reduced, and each test is a bug of its own
+    /// Reduce at most N differences of each profile to their bugs; other differences that
+    /// show one of these bugs are counted without being reduced. With 0, nothing is reduced, and
+    /// each test is a bug of its own
     #[arg(long, default_value_t = 10, value_name = "N")]
     investigate: u64,
 
-    /// Run the tests too, one thread after the other, here or under qemu-user, with the locations
-    /// that the source only reads in memory that cannot be written
+    /// Also run the tests, one thread after the other, on this machine or under qemu-user, with the
+    /// locations that the source only reads in read-only memory: reports crashes
     #[arg(long)]
     run: bool,
 
-    /// Say of each bug which pass of the compiler did it: the code after each pass is simulated, for
-    /// compilers of LLVM
+    /// Find the pass of the compiler that caused each bug. For compilers of LLVM, the code after
+    /// each pass is simulated; for gcc, its dumps are compared
     #[arg(long, conflicts_with_all = ["split", "mix"])]
     passes: bool,
 
-    /// Print each new bug as the text of an issue for a tracker: the reduced source, command lines, the code
-    /// before and after the pass that did it, both sets of outcomes, why the source forbids one, the
-    /// versions that have it, and a link to Compiler Explorer
+    /// Print each new bug as the text of an issue for a tracker: the reduced source, command lines,
+    /// the code before and after the responsible pass, both outcome sets, why the source forbids an
+    /// outcome, the versions that have the bug, and a link to Compiler Explorer
     #[arg(long, value_enum, value_name = "TRACKER", conflicts_with = "json")]
     issue: Option<TrackerArg>,
 
@@ -97,8 +107,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
@@ -118,18 +128,18 @@ pub enum Split {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Link {
-    /// The code of parts, joined
+    /// The code of the parts is joined
     Splice,
-    /// A program of objects
+    /// The objects of the parts are linked to a program
     Ld,
 }
 
-/// Whose tracker an issue is for.
+/// The tracker that an issue is written for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum TrackerArg {
     /// LLVM's, in Markdown: bugs of clang
     Llvm,
-    /// That of gcc, in plain text
+    /// gcc's, in plain text: bugs of gcc
     Gcc,
 }
 
@@ -143,7 +153,7 @@ impl From<TrackerArg> for Tracker {
 }
 
 impl Split {
-    /// Where parts of tests are compiled on their own, which.
+    /// The parts that are compiled separately; none for whole tests.
     pub fn by(self) -> Option<By> {
         match self {
             Split::Whole => None,
@@ -166,7 +176,7 @@ impl Args {
     }
 }
 
-/// What a mix says of profiles and of how tests are taken apart, in place of what was left out.
+/// Takes from `--mix` the profiles and the split that other options leave out.
 fn settle(args: &mut Args) -> Result<()> {
     let Some(mix) = &args.mix else { return Ok(()) };
     let text = Source::new("--mix", &**mix);
@@ -244,7 +254,7 @@ fn run(args: &Args) -> Result<u8> {
     Ok(common::status_of(report.exit_status()))
 }
 
-/// Prints the texts of issues, one below the other, and why there are no more.
+/// Prints the texts of issues, one below the other, and why other findings have none.
 fn say_issues(report: &Report, issues: &findings::Issues) {
     for (n, text) in issues.texts.iter().enumerate() {
         if n > 0 {
@@ -263,23 +273,24 @@ fn say_issues(report: &Report, issues: &findings::Issues) {
     }
 }
 
-/// What is asked of some tests.
+/// A question about some tests, from which `pipeline` makes stages.
 pub struct Question<'a> {
     pub profiles: &'a [String],
     pub split: Split,
-    /// One mix, where not all are meant.
+    /// One mix. Without it, all of them.
     pub mix: Option<&'a str>,
     pub link: Link,
-    /// How tests are put to compilers.
+    /// How tests are prepared for compilers: where the locations are, and whether operations are in
+    /// helper functions.
     pub ways: Vec<(StorageArg, bool)>,
-    /// Of the sources, the one that judges first.
+    /// The models of the sources; the first one judges.
     pub models: &'a [String],
     pub target_model: Option<&'a str>,
     pub investigate: u64,
 }
 
 impl<'a> Question<'a> {
-    /// About whole tests.
+    /// A question about whole tests.
     pub fn whole(
         profiles: &'a [String],
         ways: Vec<(StorageArg, bool)>,
@@ -349,7 +360,7 @@ pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
         ]);
         return serde_json::json!({ "name": "check", "stages": stages });
     }
-    // All profiles in the first preparation, then all in the next.
+    // All profiles with the first preparation, then all with the next.
     let cases = args.ways.iter().flat_map(|way| args.profiles.iter().map(move |p| (way, p)));
     for (i, ((storage, helpers), profile)) in cases.enumerate() {
         let (compiled, simulated) = (label("compiled", i), label("target", i));
@@ -377,9 +388,9 @@ pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
     serde_json::json!({ "name": "check", "stages": stages })
 }
 
-/// How tests are put to compilers: where the shared locations are, and whether operations are in
-/// functions. What belongs to a program's own variables shows in the one, and what belongs to
-/// memory from elsewhere in the other.
+/// How tests are prepared for compilers: where the locations are, and whether operations are in
+/// helper functions. Some bugs show only with a program's own variables, others only with memory
+/// from elsewhere.
 fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
     match (args.storage, args.helpers, args.split().by()) {
         (None, false, None) => vec![(StorageArg::Pointers, false), (StorageArg::Statics, true)],
@@ -387,8 +398,8 @@ fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
     }
 }
 
-/// What nobody asked for need not be possible: code that cannot be followed in the second
-/// preparation is no error where the first one went well.
+/// Drops errors of code that cannot be lifted in the second preparation: the user did not ask for
+/// it.
 fn forgive(args: &Args, report: &mut Report) {
     if args.split().by().is_some() {
         return;
@@ -401,18 +412,19 @@ fn forgive(args: &Args, report: &mut Report) {
     });
 }
 
-/// The models of the sources where none is named: the one that judges, and one that explains away.
+/// The default models of the sources: the first one judges, and the second one labels load
+/// buffering.
 pub fn judges() -> Vec<String> {
     vec!["rc11".into(), "rc11-lb".into()]
 }
 
-/// The models of the sources, the one that judges first: those that were named, or where none is, those that judge what
-/// the profiles are given. Shaders have another memory model than C.
+/// The models of the sources, of which the first one judges: those that the user named, or else
+/// those of the profiles' language. Shaders have another memory model than C.
 pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     if !named.is_empty() {
         return Ok(named.to_vec());
     }
-    // What is wrong with a profile is said where it is used.
+    // An error in a profile is reported where the profile is used.
     let found = profiles.iter().filter_map(|p| common::find_profile(&Disk, p).ok());
     let mut own: Vec<Option<&str>> = found.map(|p| p.language.source_model()).collect();
     own.dedup();
@@ -424,7 +436,7 @@ pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     }
 }
 
-/// A stage's name, for each profile or model.
+/// The name of a stage for the n-th profile or model.
 fn label(stage: &str, profile: usize) -> String {
     match profile {
         0 => stage.to_string(),

@@ -1,4 +1,5 @@
-//! What several subcommands share: the cache, profiles, signals, how errors end a program.
+//! Shared by several subcommands: the cache, profiles, signals, and the end of the program after an
+//! error.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -22,13 +23,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
-/// A cache larger than this is reduced at the end of a run.
+/// A cache that is larger than this is made smaller at the end of a run.
 const DEFAULT_CAP: u64 = 10 << 30;
 
-/// The folder of the cache where nobody says another.
+/// The default folder of the cache.
 const CACHE: &str = "cache";
 
-/// The cache of commands that do not open it.
+/// The folder of the cache, for commands that do not open it.
 pub fn cache_dir() -> PathBuf {
     std::env::var_os("LITMAKE_CACHE").map_or_else(|| CACHE.into(), PathBuf::from)
 }
@@ -39,11 +40,12 @@ pub struct CacheArgs {
     #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE")]
     pub cache: Option<PathBuf>,
 
-    /// A second cache that is read where the first has nothing, such as a CI cache folder
+    /// A second cache, which is read for results that the first one lacks, such as a CI cache
+    /// folder
     #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE_SHARED")]
     pub shared_cache: Option<PathBuf>,
 
-    /// Only read the cache; results are kept in memory
+    /// Only read the cache; new results are kept in memory
     #[arg(long)]
     pub cache_read_only: bool,
 }
@@ -99,21 +101,21 @@ pub fn reduce(store: &Store) {
     let cap =
         std::env::var("LITMAKE_CACHE_MAX").ok().and_then(|v| size(&v).ok()).unwrap_or(DEFAULT_CAP);
     if !store.is_read_only() {
-        // What could not be healed is said again by the next run.
+        // Damage that remains is reported again by the next run.
         let _ = store.heal();
         store.gc(&GcOptions { max_size: Some(cap), keep: None });
     }
     store.close();
 }
 
-/// `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 pub fn assignment(text: &str) -> std::result::Result<(String, String), String> {
     text.split_once('=')
         .map(|(n, v)| (n.trim().to_string(), v.to_string()))
         .ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))
 }
 
-/// `NAME=N`, of a parameter whose values are numbers.
+/// Parses `NAME=N`, of a parameter whose values are numbers.
 pub fn parameter<T: std::str::FromStr>(text: &str) -> std::result::Result<(String, T), String> {
     let (name, value) = assignment(text)?;
     match value.trim().parse() {
@@ -122,7 +124,7 @@ pub fn parameter<T: std::str::FromStr>(text: &str) -> std::result::Result<(Strin
     }
 }
 
-/// `I/N`.
+/// Parses `I/N`.
 pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
     let parts = text
         .split_once('/')
@@ -138,7 +140,7 @@ pub fn find_profile(library: &dyn Library, name: &str) -> Result<Arc<Profile>> {
     profiles.find(library, Path::new("."), name)
 }
 
-/// The names of the profiles that words stand for, in order: a pattern stands for the installed
+/// The names of the profiles that words stand for, in order. A pattern stands for the installed
 /// profiles that match it, in the order of their versions.
 pub fn named_profiles(words: &[String]) -> Result<Vec<String>> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
@@ -166,7 +168,7 @@ pub fn named_profiles(words: &[String]) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Whether what goes to a terminal should be coloured.
+/// Whether to colour output; `terminal` says whether it goes to a terminal.
 pub fn color(terminal: bool) -> bool {
     terminal
         && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
@@ -177,8 +179,8 @@ pub fn stdout_color() -> bool {
     color(std::io::stdout().is_terminal())
 }
 
-/// The plan and the graph of a pipeline. What cannot be known and may decide results is said, once
-/// a run.
+/// Plans a pipeline and builds its graph. Warns, once a run, about inputs that may decide results
+/// and cannot be identified.
 pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepared> {
     let prepared = workspace.prepare(records)?;
     for note in workspace.compilers().notes() {
@@ -187,21 +189,21 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
     Ok(prepared)
 }
 
-/// Says what is wrong and ends with the status of wrong input.
+/// Prints an error, and returns the exit status of wrong input.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
     ExitCode::from(2)
 }
 
-/// The request to stop that the first signal makes of a command that takes long, whichever it is of
-/// an interrupt (Ctrl-C), an end and a hang-up. The second ends the program at once: what tools
-/// started goes with them, and the cache loses nothing.
+/// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or
+/// SIGHUP makes it; the second one ends the program at once, with all processes that its tools
+/// started, and the cache loses nothing.
 pub fn stop() -> Stop {
     stop_within(None)
 }
 
-/// The same for commands that print as they go: where the result in hand takes long, the program
-/// ends without it.
+/// The same for commands that print as they go: if the current result takes longer than a second,
+/// the program ends without it.
 pub fn stop_between_results() -> Stop {
     stop_within(Some(Duration::from_secs(1)))
 }
@@ -213,7 +215,7 @@ fn stop_within(patience: Option<Duration>) -> Stop {
     static HANDLERS: Once = Once::new();
     let stop = stop::of_the_process();
     HANDLERS.call_once(|| {
-        // Where no handler can be set, a signal ends the program as it would anyhow.
+        // If no handler can be set, a signal ends the program, as it does by default.
         if let Ok(mut signals) = Signals::new(heeded()) {
             let (send, receive) = channel();
             std::thread::spawn(move || signals.forever().try_for_each(|signal| send.send(signal)));
@@ -233,7 +235,7 @@ fn stop_within(patience: Option<Duration>) -> Stop {
                     }
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
-                // Whoever holds a lock is not waited for.
+                // Exits without waiting for locks that other threads hold.
                 low_level::exit(128 + signal);
             });
         }
@@ -241,10 +243,10 @@ fn stop_within(patience: Option<Duration>) -> Stop {
     stop.clone()
 }
 
-/// The signals that ask for a stop. A hang-up that whoever started the program has it ignore, as
-/// `nohup` does, is none.
+/// The signals that ask for a stop. SIGHUP is left out if the program was started with it ignored,
+/// as by `nohup`.
 fn heeded() -> Vec<i32> {
-    // SAFETY: it only asks.
+    // SAFETY: it only reads the current action.
     let ignored = unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(SIGHUP, std::ptr::null(), &mut now) == 0
@@ -257,7 +259,7 @@ fn heeded() -> Vec<i32> {
     out
 }
 
-/// The exit status of a command that a signal stopped; nothing where none did.
+/// The exit status of a command that a signal stopped; none if no signal came.
 pub fn stopped_status() -> Option<u8> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => None,
@@ -265,13 +267,13 @@ pub fn stopped_status() -> Option<u8> {
     }
 }
 
-/// The exit status of a command, which is the signal's where one stopped it: what it has then is
-/// a part.
+/// The exit status of a command. After a signal it is that of the signal, because the result is
+/// incomplete.
 pub fn status_of(whole: u8) -> u8 {
     stopped_status().unwrap_or(whole)
 }
 
-/// Says how to go on after a stop, and ends the program.
+/// Says how to continue after a stop, and ends the program.
 #[expect(
     clippy::disallowed_methods,
     reason = "a stop leaves nothing to close: what is kept was written"
@@ -281,7 +283,7 @@ pub fn stopped(message: &str) -> ! {
     std::process::exit(status_of(2).into())
 }
 
-/// The same between two of some tests.
+/// The same, for a stop between two tests.
 pub fn stopped_before(at: usize, all: usize, next: impl std::fmt::Display) -> ! {
     stopped(&format!("{at} of {all} tests are done, the next is {next}"))
 }

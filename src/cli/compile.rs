@@ -1,4 +1,4 @@
-//! `litmake compile`: what a compiler makes of a test, as a litmus test.
+//! `litmake compile`: prints a compiler's code for a test as a litmus test.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,19 @@ use litmake::toolchain::runtime::Runtime;
 use super::check::Split;
 use super::common;
 
-/// Compile a C test and print the litmus test that the object code makes.
+/// Compile a C test and print the object code as a litmus test.
 #[derive(clap::Args)]
 pub struct Args {
     /// The profile: a name or a file
     #[arg(long, value_name = "NAME|FILE")]
     profile: String,
 
-    /// What is compiled on its own
+    /// The parts that are compiled separately
     #[arg(long, value_enum, default_value = "whole")]
     split: Split,
 
-    /// Where the shared locations are: behind pointers that threads are given, or variables
+    /// How the test reaches the shared locations: through pointers that threads are given, or as
+    /// variables
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
@@ -38,23 +39,27 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// Print what the compiler is given, in the profile's language, and compile nothing
+    /// Print the source that the compiler gets, in the profile's language, and compile nothing
     #[arg(long, conflicts_with = "split")]
     source: bool,
 
-    /// Print the disassembly beside the lines of the test that each instruction became, below the line of the source
-    /// that it was made from
+    /// Print the disassembly: each instruction beside the lines of the test that it became, and
+    /// below the line of the source that it was made from
     #[arg(long, conflicts_with_all = ["split", "source"])]
     show_asm: bool,
 
+    /// The C test
     #[arg(value_name = "TEST")]
     test: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StorageArg {
+    /// Through pointers that threads are given
     Pointers,
+    /// As global variables
     Globals,
+    /// As static variables
     Statics,
 }
 
@@ -83,7 +88,7 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     let input = |e| (2, e);
-    // Compilers run from here on, the first of them to be asked what they are.
+    // Compilers run from here on: the first one is run to identify it.
     let stop = common::stop();
     let profile = common::find_profile(&Disk, &args.profile).map_err(input)?;
     let test = read(&args.test).map_err(input)?;
@@ -130,7 +135,8 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     }
 }
 
-/// The source's lines, below each the instructions made from it, and beside these what they became.
+/// The lines of the source. Below each are the instructions made from it, and beside these the
+/// lines of the test that they became.
 fn beside(listing: &Listing) -> String {
     let source: Vec<&str> = listing.source.lines().collect();
     let codes = listing.threads.iter().flatten();
@@ -163,7 +169,7 @@ fn beside(listing: &Listing) -> String {
     out
 }
 
-/// The test out of parts that were compiled on their own.
+/// Compiles the parts of a test separately, and joins their code.
 fn in_parts(
     compiler: &Compiler,
     test: &litmus::Test,

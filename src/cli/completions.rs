@@ -1,5 +1,5 @@
-//! `litmake completions`: what shells need to complete command lines. The script asks litmake itself,
-//! which knows profiles, models and the stages of a pipeline.
+//! `litmake completions`: prints the scripts by which shells complete command lines. A script asks
+//! litmake itself, which knows profiles, models and the stages of a pipeline.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,7 +12,7 @@ use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
 use litmake::profile::files::Disk;
 
-/// The variable by which a shell's script asks for completions.
+/// The environment variable by which a shell's script asks litmake for completions.
 pub const VARIABLE: &str = "LITMAKE_COMPLETE";
 
 /// Print a completion script for a shell.
@@ -21,6 +21,7 @@ pub const VARIABLE: &str = "LITMAKE_COMPLETE";
   litmake completions bash > ~/.local/share/bash-completion/completions/litmake
   litmake completions fish > ~/.config/fish/completions/litmake.fish")]
 pub struct Args {
+    /// The shell that reads the script
     #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
     shell: String,
 }
@@ -45,13 +46,13 @@ fn candidates(names: impl Iterator<Item = String>, begun: &OsStr) -> Vec<Complet
     names.filter(|name| name.starts_with(&begun)).map(CompletionCandidate::new).collect()
 }
 
-/// The profiles whose names begin so.
+/// The profiles whose names begin with `begun`.
 pub fn profiles(begun: &OsStr) -> Vec<CompletionCandidate> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
     candidates(known.names().map(String::from), begun)
 }
 
-/// The built-in models whose names begin so.
+/// The built-in models whose names begin with `begun`.
 pub fn models(begun: &OsStr) -> Vec<CompletionCandidate> {
     candidates(litmake::cat::load::built_in_names().map(String::from), begun)
 }

@@ -1,4 +1,4 @@
-//! `litmake confidence`: given a budget, what can be promised.
+//! `litmake confidence`: computes how likely a time budget is to show a test's behaviour again.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,11 +9,12 @@ use litmake::stats::merge::{Budget, Target};
 
 use super::common;
 
-/// Say what a time budget promises on a device, from what its tests did before.
+/// Say how likely a time budget on a device is to show a behaviour again, from earlier results.
 ///
-/// Each test is taken in its best environment. The promise is the chance that a run of the budget
-/// sees the test's behaviour again; the second figure takes the lower end of the rate's confidence
-/// interval. A conformance test that ran as long without a violation excludes faster violations.
+/// Each test counts in its best environment. The first figure is the chance that a run of this
+/// length sees the test's behaviour again; the second one is the same for the lower end of the
+/// rate's confidence interval. A conformance test that ran as long without a violation excludes
+/// violations that are more frequent.
 #[derive(clap::Args)]
 pub struct Args {
     /// Result files in the form of the MC Mutants artifact

@@ -1,5 +1,5 @@
-//! `litmake cpu`: tests on the processors at hand, in the log format of litmus7, and compared with
-//! what the model allows.
+//! `litmake cpu`: runs tests on the processors of this machine, prints logs in the format of
+//! litmus7, and compares the outcomes with the model.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,36 +41,40 @@ Examples:
   litmake cpu --smt pairs SB.litmus            threads side by side on the hyper-threads of one core
   litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
 
-/// Run litmus tests on the processors of this machine, and compare with the model.
+/// Run litmus tests on the processors of this machine, and compare the results with the model.
 ///
-/// Tests are of this machine's dialect, or C through a profile. Prints one block a test, in the
-/// format of litmus7's logs. Exit status: 0, done; 1, outcomes that the model forbids, or a test
-/// that crashed or hung; 2, wrong input; 3, a compiler is missing or failed.
+/// Tests are in this machine's dialect, or in C through a profile. The command prints one block a
+/// test, in the format of litmus7's logs.
+///
+/// Exit status: 0, done; 1, some test showed an outcome that the model forbids, crashed or hung,
+/// or, with --tune, no longer reaches a goal that it reached in an earlier entry of the database;
+/// 2, wrong input; 3, a compiler is missing or failed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required_unless_present = "suite", value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
-    /// The tests of a suite: x86-mutants, x86-conformance or x86 for both; mutants, conformance,
-    /// scope or all of MC Mutants, as C tests. May be given several times
+    /// Run the tests of a suite: x86-mutants, x86-conformance or x86 for both; mutants,
+    /// conformance, scope or all of MC Mutants, as C tests. May be given several times
     #[arg(long, value_name = "SUITE")]
     suite: Vec<String>,
 
     #[command(flatten)]
     how: How,
 
-    /// The model that says what is allowed [default: by dialect; rc11 for C]
+    /// The model whose outcomes are allowed [default: by dialect; rc11 for C]
     #[arg(short, long, value_name = "FILE|NAME")]
     model: Option<String>,
 
-    /// Print a table of what the model allows and what was seen, in place of logs
+    /// Print a table of the outcomes that the model allows and of those that were seen, in place of
+    /// logs
     #[arg(long)]
     table: bool,
 
-    /// One JSON object a test, one a line, with rates by environment
+    /// Print one JSON object a test, one a line, with rates by environment
     #[arg(long, conflicts_with = "table")]
     json: bool,
 
@@ -78,16 +82,16 @@ pub struct Args {
     #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Search an environment for each test in which its condition is seen often enough, until
-    /// --budget seconds of it show it again with --rep percent
+    /// Search, for each test, an environment that shows its condition so often that --budget
+    /// seconds in it show it again with --rep percent
     #[arg(long, conflicts_with_all = ["table", "json", "code", "out"])]
     tune: bool,
 
     #[command(flatten)]
     goal: GoalArgs,
 
-    /// Write C code that runs the tests on another machine, into a folder, and run nothing: `sh run.sh` there
-    /// compiles it and prints the log. `-` prints the tests' code alone
+    /// Write C code that runs the tests on another machine into this folder, and run nothing: `sh
+    /// run.sh` there compiles it and prints the log. `-` prints the tests' code alone
     #[arg(long, value_name = "DIR", conflicts_with_all = ["table", "json"])]
     code: Option<PathBuf>,
 }
@@ -98,28 +102,28 @@ struct GoalArgs {
     #[arg(long, value_name = "R", default_value = "99.999", value_parser = Target::read, requires = "tune")]
     rep: Target,
 
-    /// With --tune: seconds within which a test has to reach it
+    /// With --tune: the seconds within which a test has to reach that score
     #[arg(long, value_name = "S", default_value = "1", value_parser = Budget::read, requires = "tune")]
     budget: Budget,
 
-    /// With --tune: end after so many seconds of running
+    /// With --tune: end after S seconds of running
     #[arg(long, value_name = "S", default_value_t = 600.0, requires = "tune")]
     limit: f64,
 
-    /// With --tune: go through the environments in a random order, each for the whole budget or
-    /// until the goal is reached, in place of adapting
+    /// With --tune: try the environments in a random order, each for the whole budget or until it
+    /// reaches the goal, instead of giving more time to the better ones
     #[arg(long, requires = "tune")]
     random: bool,
 
-    /// With --tune: keep what was found in this database
+    /// With --tune: keep the results in this database
     #[arg(long, value_name = "FILE", requires = "tune")]
     db: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 pub struct How {
-    /// The profile that tests are built with [default: the machine's own compiler, which is what `CC`
-    /// names or else `cc`, with -O2 and `CFLAGS`]
+    /// The profile that tests are built with [default: the machine's own compiler, which `CC`
+    /// names, or else `cc`, with -O2 and `CFLAGS`]
     #[arg(short, long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
 
@@ -131,8 +135,7 @@ pub struct How {
     #[arg(long, value_name = "S", conflicts_with = "seconds")]
     pub total: Option<f64>,
 
-    /// Percent of a test's time that go to the environment that showed most of what its condition
-    /// looks for
+    /// Percent of a test's time for the environment that shows its condition most often
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=99))]
     pub focus: u32,
 
@@ -140,28 +143,29 @@ pub struct How {
     #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub environments: u32,
 
-    /// Leave out the environments that are known to be good, and only draw
+    /// Leave out the environments that are known to be good, and only draw environments at random
     #[arg(long)]
     pub drawn: bool,
 
-    /// Rounds in each environment, at most
+    /// The largest number of rounds in each environment; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub rounds: u64,
 
-    /// The seed of everything that is random
+    /// The seed of all random choices
     #[arg(long, default_value = "cpu", value_name = "TEXT")]
     pub seed: String,
 
-    /// The processors that tests run on, such as 0,2-3, in the order in which threads take them [default: all]
+    /// The processors that tests run on, such as 0,2-3, in the order in which threads take them
+    /// [default: all]
     #[arg(long, value_name = "LIST", value_parser = listed)]
     pub on: Option<Processors>,
 
-    /// Choose processors by cores: `pairs` puts threads side by side on the hyper-threads of one core, `cores`
-    /// takes one processor of each core; of those in --on, if it is given
+    /// Choose processors by cores, among those in --on if it is given: `pairs` puts threads side by
+    /// side on the hyper-threads of one core, `cores` takes one processor of each core
     #[arg(long, value_enum, value_name = "HOW")]
     pub smt: Option<SmtArg>,
 
-    /// Give a parameter of the environments another value
+    /// Give a parameter of the environments another value; may be given several times
     #[arg(long = "set", value_name = "NAME=N", value_parser = common::parameter::<u32>)]
     pub sets: Vec<(String, u32)>,
 }
@@ -174,7 +178,7 @@ fn listed(text: &str) -> std::result::Result<Processors, String> {
     topology::list(text).map(Processors)
 }
 
-/// Which hyper-threads of cores are taken.
+/// Which hyper-threads of a core are used.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SmtArg {
     /// All of each core that has several
@@ -184,7 +188,7 @@ pub enum SmtArg {
 }
 
 impl How {
-    /// The processors that are asked for; none where these are all.
+    /// The processors that the options ask for. None stands for all of them.
     fn processors(&self) -> Result<Option<Vec<u32>>> {
         if self.on.is_none() && self.smt.is_none() {
             return Ok(None);
@@ -202,7 +206,7 @@ impl How {
         })
     }
 
-    /// The setup for so many tests.
+    /// The setup and the environments, with the time divided among so many tests.
     pub fn setup(&self, tests: usize) -> Result<(Setup, Vec<Environment>)> {
         let seconds = self.total.map_or(self.seconds, |total| total / tests.max(1) as f64);
         let mut setup = Setup {
@@ -219,7 +223,8 @@ impl How {
         Ok((setup, environments))
     }
 
-    /// The machine and its compiler; the error is one of what is installed, not of the input.
+    /// The machine and its compiler. The inner error is about what is installed, the outer one
+    /// about the input.
     pub fn session(&self) -> Result<std::result::Result<Session, String>> {
         let profile = match &self.profile {
             Some(name) => Some(common::find_profile(&Disk, name)?),
@@ -242,7 +247,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// The tests as C: a folder for another machine, or on the terminal.
+/// Writes the tests as C code: into a folder for another machine, or to the terminal.
 fn write_code(args: &Args, tests: &[Prepared], dir: &Path) -> Result<()> {
     if dir == Path::new("-") {
         for test in tests {
@@ -347,7 +352,7 @@ fn run(args: &Args) -> Result<u8> {
             };
             match shown {
                 Ok(found) => status = status.max(u8::from(found)),
-                // What was running when the stop came.
+                // The test that the stop interrupted.
                 Err(_) if stop.asked() => {}
                 Err(failure) => {
                     eprintln!("{}", failure.diagnostic(&test.test.name));
@@ -372,8 +377,8 @@ fn run(args: &Args) -> Result<u8> {
     Ok(common::status_of(status))
 }
 
-/// The tests that are asked for, those of suites first; those that cannot be read are errors among
-/// them.
+/// The tests that the command line names, those of suites first. A test that cannot be read is an
+/// error among them.
 fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
     let mut out = Vec::new();
     for name in &args.suite {
@@ -399,7 +404,7 @@ fn in_suite(name: &str) -> Result<Vec<litmus::Test>> {
     }
 }
 
-/// The tests without the mutants that cannot die; says which those are.
+/// The tests without the mutants that cannot be killed; prints which those are.
 fn counted(session: &Session, tests: Vec<Prepared>, stop: &Stop) -> Result<Vec<Prepared>> {
     let mutants = tests.iter().filter(|t| t.is_mutant()).count();
     if mutants == 0 {
@@ -419,7 +424,7 @@ fn counted(session: &Session, tests: Vec<Prepared>, stop: &Stop) -> Result<Vec<P
     Ok(out)
 }
 
-/// Runs a test and has shown what it showed; whether that is a finding.
+/// Runs a test and prints its result; says whether it is a finding.
 fn one(
     session: &Session,
     test: &Prepared,
@@ -522,7 +527,7 @@ fn tune(
         found.last()
     );
     if stop.asked() {
-        // What a whole search found is not overwritten by a part of one.
+        // A stopped search has partial results, which must not overwrite those of a complete one.
         eprintln!("stopped; the tuning database is as it was");
         return Ok(common::status_of(3));
     }
@@ -599,7 +604,7 @@ fn json(
     })
 }
 
-/// What the model says of each test, and what was seen.
+/// For each test, the outcomes that the model allows, and those that were seen.
 #[derive(Default)]
 struct Table {
     rows: Vec<[String; 6]>,
@@ -609,7 +614,7 @@ struct Table {
 impl Table {
     fn row(&mut self, test: &Prepared, tally: &Tally) {
         let expected = &test.expected;
-        // The condition is what the test is about; whether its proposition can hold is asked.
+        // The table asks whether the condition's proposition can hold, whatever its quantifier.
         let prop = |state: &_| match tally.states.get(state) {
             Some(seen) => seen.holds,
             None => test.holds(state),

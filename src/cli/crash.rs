@@ -1,4 +1,4 @@
-//! `litmake check --run`: what tests do when they are run, beside what models say of them.
+//! `litmake check --run`: runs the compiled tests, and reports those that crash.
 
 use std::path::{Path, PathBuf};
 
@@ -20,13 +20,13 @@ use litmake::toolchain::runtime::Runtime;
 
 use super::common;
 
-/// Runs every test as every profile compiles it, and adds what came out to a report.
+/// Runs every test with the code of every profile, and adds crashes to a report.
 pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Result<()> {
     let stop = common::stop();
     for name in profiles {
         let profile = common::find_profile(&Disk, name)?;
         let Some(program) = process::find(&profile.compiler) else {
-            // That it is missing is an error of the report already.
+            // The missing compiler is an error in the report already.
             continue;
         };
         let runtime = Runtime::of(&profile, &program);
@@ -63,14 +63,15 @@ pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Re
     Ok(())
 }
 
-/// Tests that cannot be read are errors of the report already.
+/// Reads a test. None if it cannot be read, which is an error in the report already.
 fn read(path: &Path) -> Option<(String, litmus::Test)> {
     let text = file::read_text(path, file::MAX_TEXT).ok()?;
     let test = litmus::read(&Source::new(path.display().to_string(), text.as_str())).ok()?;
     Some((text, test))
 }
 
-/// A crash, as one finding with what was seen in the code, where that was.
+/// Adds a crash. If the code of this test already has a finding of this kind, the crash is added to
+/// that one.
 fn add(report: &mut Report, profile: &Profile, test: &str, source: String, signal: i32) {
     let same = report.findings.iter_mut().find(|f| {
         f.class == Class::RuntimeCrash
@@ -97,14 +98,14 @@ fn add(report: &mut Report, profile: &Profile, test: &str, source: String, signa
     };
     let form = format!("{}, signal {signal}", form(&finding.source));
     let finding = finding.identify(&form).once();
-    // Another profile may have shown it.
+    // Another profile may have shown the same crash.
     match report.findings.iter_mut().find(|f| f.id == finding.id) {
         Some(old) => *old = join(std::mem::take(old), finding, report.kept_occurrences),
         None => report.findings.push(finding),
     }
 }
 
-/// Runs are of whole tests.
+/// Only whole tests can be run: an error if the test is split.
 pub fn whole(split: super::check::Split) -> Result<()> {
     match split.by() {
         None => Ok(()),

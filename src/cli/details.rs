@@ -1,5 +1,5 @@
-//! `--details FILE`: every difference of a run, a line of JSON each, with the bug that it is. One is
-//! held at a time.
+//! `--details FILE`: writes every difference of a run as a line of JSON, with the id of its bug. It
+//! holds one difference at a time.
 
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use litmake::diag::{Diag, Result};
 use litmake::report::Finding;
 use litmake::stage::collect::{Collected, Ran};
 
-/// Writes what a run found. A difference whose bug is not known has no `id`.
+/// Writes the differences of a run. A difference that was not looked into has no `id`.
 pub fn write(path: &Path, run: &Ran, found: &Collected) -> Result<()> {
     let failed = |e: std::io::Error| Diag::new(format!("cannot write {}: {e}", path.display()));
     #[expect(clippy::disallowed_methods, reason = "what may be millions of lines is never held")]

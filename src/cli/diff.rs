@@ -1,4 +1,5 @@
-//! `litmake diff`: what changes from one compiler, version, level or architecture to another.
+//! `litmake diff`: compares the code and the outcomes of two compilers, versions, levels or
+//! architectures.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,14 +19,16 @@ use super::{common, completions, made};
 
 /// Judge a change to a compiler, or compare versions of one.
 ///
-/// With `--old` and `--new`, two builds of a compiler get the same tests: how much code changed, by
-/// operations; which outcomes were gained and lost; which bugs are new, and which are fixed. Only
-/// tests of which the code changed are simulated. With `--profile`, each profile is compared with the
-/// one before it: of which tests the code changed, and with it the outcomes.
+/// With `--old` and `--new`, two builds of a compiler get the same tests. The report says how much
+/// code changed, by operations; which outcomes were gained and lost; which bugs are new and which
+/// are fixed. Only tests whose code changed are simulated. With `--profile`, each profile is
+/// compared with the one before it: it lists the tests whose code changed, and those whose outcomes
+/// changed with it.
 ///
-/// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, or one where it was not before;
-/// 2, bad input; 3, something needed failed. With `--profile`: 0, no outcomes differ but those that
-/// the `--baseline` knows; 1, some do; 2 and 3 likewise.
+/// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, a bug on a target that did
+/// not have it before, or differences of the new build that were not looked into; 2, wrong input;
+/// 3, something that the command needs failed. With `--profile`: 0, the outcomes are the same,
+/// except for differences that the `--baseline` has; 1, they differ; 2 and 3 likewise.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake diff --old clang-19 --new clang-22
@@ -41,20 +44,20 @@ pub struct Args {
     #[arg(long, value_name = "BUILD", requires = "new", conflicts_with = "profile")]
     old: Option<String>,
 
-    /// The compiler with the change, likewise
+    /// The compiler with the change: a command, a folder or a profile, like --old
     #[arg(long, value_name = "BUILD", requires = "old")]
     new: Option<String>,
 
-    /// Machines to compile for, as profiles name them [default: x86_64, aarch64, aarch64-armv8.1-a,
-    /// armv7, riscv64, ppc64le and mips64el, where both builds can]
+    /// Targets to compile for, as profiles name them [default: those of x86_64, aarch64,
+    /// aarch64-armv8.1-a, armv7, riscv64, ppc64le and mips64el that both builds have]
     #[arg(long, value_name = "TARGET", value_delimiter = ',', requires = "old")]
     target: Vec<String>,
 
-    /// Levels to compile at [default: O2]
+    /// Optimisation levels to compile at [default: O2]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', requires = "old")]
     level: Vec<String>,
 
-    /// Write the judgement as a comment for the change
+    /// Write the judgement as a comment for the change, in Markdown
     #[arg(long, value_name = "FILE", requires = "old")]
     markdown: Option<PathBuf>,
 
@@ -62,12 +65,12 @@ pub struct Args {
     #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", requires = "old", add = ArgValueCompleter::new(completions::models))]
     source_model: String,
 
-    /// Reduce at most so many differences of each target and build to the bugs that they are
+    /// Reduce at most N differences of each target and build to their bugs
     #[arg(long, default_value_t = 10, value_name = "N", requires = "old")]
     investigate: u64,
 
     /// Profiles, each compared with the one before it: names, files, or patterns such as
-    /// `clang-*-aarch64-O2`, which stand for the installed ones in order of their versions
+    /// `clang-*-aarch64-O2`, which stand for the installed profiles in the order of their versions
     #[arg(long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
@@ -79,16 +82,17 @@ pub struct Args {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Tests that litmake makes, such as `telechat-table3` [default with --old: a fixed suite]
+    /// Take the tests of a family that comes with litmake, such as `telechat-table3` [default with
+    /// --old: a fixed suite]
     #[arg(long, value_name = "NAME", required_unless_present_any = ["inputs", "old"])]
     family: Option<String>,
 
-    /// Of those, so many, with every construct kept
+    /// Take N tests of that family, among them every construct
     #[arg(long, default_value_t = 500, value_name = "N", requires = "family")]
     sample: u64,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(value_name = "FILE|FOLDER|@LIST", conflicts_with = "family")]
     inputs: Vec<String>,
 
@@ -96,12 +100,12 @@ pub struct Args {
     how: made::How,
 }
 
-/// Machines that are compiled for where none is named.
+/// The targets that are compiled for by default.
 const TARGETS: [&str; 7] =
     ["x86_64", "aarch64", "aarch64-armv8.1-a", "armv7", "riscv64", "ppc64le", "mips64el"];
 const LEVEL: &str = "O2";
 
-/// Compilers of which a folder can be a build, the likelier ones first.
+/// The compilers that a folder of a build can hold, the likelier ones first.
 const TOOLS: [&str; 6] = ["clang", "gcc", "rustc", "clang++", "g++", "zig"];
 
 pub fn main(args: Args) -> ExitCode {
@@ -116,7 +120,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// Each profile against the one before it.
+/// Compares each profile with the one before it.
 fn compare(args: &Args) -> Result<u8> {
     let profiles = profiles(&args.profile)?;
     let tests = match tests(args)? {
@@ -144,7 +148,7 @@ fn compare(args: &Args) -> Result<u8> {
     }))
 }
 
-/// One build against another.
+/// Judges one build against another.
 fn judge(args: &Args, old: &str, new: &str) -> Result<u8> {
     let pairs = pairs(args, old, new)?;
     let pipeline = judged(args, &pairs)?;
@@ -226,7 +230,7 @@ fn builds_of(args: &Args, known: &Profiles, old: &str, new: &str) -> Result<Vec<
     Ok(out)
 }
 
-/// Which compiler a build is of.
+/// The compiler that a build has, such as `clang`.
 fn tool(build: &str) -> Result<String> {
     let own = builds::parts(build.trim_end_matches('/')).1;
     if Path::new(build).is_dir() && build.contains('/') {
@@ -255,8 +259,8 @@ fn tool(build: &str) -> Result<String> {
     }
 }
 
-/// The profile of a build for a target at a level: one with a name of its own, or one that is like
-/// those of another version.
+/// The profile of a build for a target at a level: the profile of its own version, or one that is
+/// derived from the profile of another version.
 fn profile_of(
     known: &Profiles,
     build: &str,
@@ -284,7 +288,7 @@ fn profile_of(
     }
 }
 
-/// Says which targets and levels a compiler has.
+/// The error that a compiler lacks a target or level, with those that it has.
 fn no_target(known: &Profiles, tool: &str, target: &str, level: &str) -> Box<Diag> {
     let own = known.iter().filter(|p| p.tool() == tool);
     let names = own.filter_map(|p| {
@@ -312,7 +316,7 @@ fn no_target(known: &Profiles, tool: &str, target: &str, level: &str) -> Box<Dia
     }
 }
 
-/// The profiles that words stand for, in order.
+/// The profiles that the words of the command line stand for, in order.
 fn profiles(words: &[String]) -> Result<Vec<String>> {
     let out = common::named_profiles(words)?;
     match out.len() {
@@ -322,7 +326,7 @@ fn profiles(words: &[String]) -> Result<Vec<String>> {
     }
 }
 
-/// The options of the stage that gives the tests, where the suite is not meant.
+/// The options of the stage that gives the tests. None stands for the suite.
 fn tests(args: &Args) -> Result<Option<serde_json::Value>> {
     if let Some(family) = &args.family {
         let made = serde_json::json!({ "families": family, "sample": args.sample, "seed": 1 });
@@ -356,8 +360,8 @@ fn compared(profiles: &[String], tests: serde_json::Value) -> serde_json::Value 
     serde_json::json!({ "name": "diff", "stages": stages })
 }
 
-/// The stages of a judgement: both builds compile all tests; of those of which the code changed,
-/// sources and both codes are simulated and compared.
+/// The stages of a judgement. Both builds compile all tests. For tests whose code changed, the
+/// source and both codes are simulated and compared.
 fn judged(args: &Args, pairs: &[(String, String)]) -> Result<serde_json::Value> {
     let mut out = serde_json::json!({ "name": "diff" });
     let mut stages = Vec::new();

@@ -1,4 +1,5 @@
-//! `litmake doctor`: which compilers and devices are here, which are missing, and how to get them.
+//! `litmake doctor`: lists the compilers and devices that are here, those that are missing, and how
+//! to get these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitCode};
@@ -11,18 +12,19 @@ use litmake::toolchain::process;
 use super::common::{self, CacheArgs};
 use super::remote;
 
-/// Say what is installed, what is missing, and how to get it.
+/// List what is installed and what is missing, and how to get it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Say instead what this endpoint of the Bazel Remote Execution API can do, and what a run would
-    /// miss there; a small trial is stored and read back. The status is 3 where something is missing
+    /// Examine this endpoint of the Bazel Remote Execution API instead: say what it can do, and
+    /// what a run would miss there. The command stores a small trial and reads it back. Exit status
+    /// 3: something is missing
     #[arg(long, value_name = "URL")]
     remote: Option<String>,
 
-    /// Whether the trial is stored, or only read
+    /// Store the trial. With `false`, it is only read
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true",
           requires = "remote", help_heading = "Remote cache")]
@@ -32,7 +34,8 @@ pub struct Args {
     access: remote::Access,
 }
 
-/// The package of Debian that has a command; nothing where none has. Most are named as the command is.
+/// The package of Debian that has a command; none if there is none. Most packages are named like
+/// their command.
 fn package(command: &str) -> Option<String> {
     // `riscv64-linux-gnu-gcc-12` is in `gcc-12-riscv64-linux-gnu`, and so are those for C++.
     for word in ["-gcc-", "-g++-"] {
@@ -48,7 +51,8 @@ fn package(command: &str) -> Option<String> {
     })
 }
 
-/// The packages that this distribution has, and the others. Where there is no apt, nothing is known of any.
+/// The packages that this distribution has, and the others. Without apt, all of them count as
+/// packages that it has.
 #[expect(clippy::disallowed_methods, reason = "apt says at once which packages there are")]
 fn known_to_apt(packages: BTreeSet<String>) -> (Vec<String>, Vec<String>) {
     let asked = Command::new("apt-cache").arg("madison").args(&packages).output();

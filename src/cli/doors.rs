@@ -1,16 +1,16 @@
-//! Doors for those who come from herd7, diy7 and litmus7: their options, with one dash, are understood
-//! where litmake has them, and answered where it has something else. `docs/from-herd.md` has the same
-//! tables for people.
+//! Accepts the options of herd7, diy7 and litmus7, with one dash. An option that litmake has is
+//! translated; for any other, the error says what litmake has in its place. `docs/from-herd.md` has
+//! the same tables for people.
 
 use std::path::Path;
 
 use litmake::diag::{Diag, Result};
 
-/// What becomes of an option of another tool.
+/// The answer to an option of another tool.
 enum Door {
-    /// It is this option here.
+    /// litmake has it as this option.
     Is(&'static str),
-    /// It has no like, and this is what to do.
+    /// litmake has no such option; this text says what to do.
     Say(&'static str),
 }
 
@@ -86,7 +86,7 @@ const LITMUS: &[(&str, Door)] = &[
     ("-kinds", Say("`--table` prints what the model allows beside what was seen")),
 ];
 
-/// The same command line in litmake's own options.
+/// The command line with the options of other tools translated into litmake's own.
 pub fn translated(words: Vec<String>) -> Result<Vec<String>> {
     let command = words.iter().skip(1).position(|w| !w.starts_with('-')).map(|i| i + 1);
     let (tool, table) = match command.map(|i| words[i].as_str()) {
@@ -115,7 +115,7 @@ pub fn translated(words: Vec<String>) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// For the path of a list (`x86t/@all`), what it is named by.
+/// For the path of a list (`x86t/@all`), the word that names the list (`@x86t/@all`).
 fn list_without_sign(word: &str) -> Option<String> {
     let path = Path::new(word);
     let is_list = path.file_name()?.to_str()?.starts_with('@');

@@ -1,4 +1,4 @@
-//! `litmake run --dry-run`: what would run, and why.
+//! `litmake run --dry-run`: prints what would run, and why.
 
 use litmake::diag::Result;
 use litmake::engine::events::Silent;
@@ -21,7 +21,8 @@ pub fn run(
     let width = plan.nodes.iter().map(|n| n.label.chars().count()).max().unwrap_or(0).min(48);
     let (mut run, mut maybe) = (0, 0);
     for (i, node) in built.graph.nodes.iter().enumerate() {
-        // A list of parts is what the stage before it gives; what is made when it is read is no task.
+        // A list of parts is the output of the stage before it, and a result that is not stored is
+        // made when it is read. Neither is a task.
         match &node.work {
             Work::Parts => continue,
             Work::Map(work) if !work.keeps() => continue,
@@ -59,7 +60,7 @@ pub fn run(
     Ok(0)
 }
 
-/// What is different from the last run of the pipeline on this cache.
+/// The differences from the last run of the pipeline on this cache.
 fn reasons(
     node: &litmake::engine::graph::Node,
     before: Option<&LastRun>,

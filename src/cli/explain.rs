@@ -1,4 +1,4 @@
-//! `litmake explain`: why a test ran in the last run of a pipeline, or why it did not.
+//! `litmake explain`: says why a test ran in the last run of a pipeline, or why it did not.
 
 use std::process::ExitCode;
 
@@ -13,15 +13,15 @@ use super::common::{self, CacheArgs};
 use super::last_runs::{BEFORE, LAST, LastRun, NodeRun};
 use super::run::PlanArgs;
 
-/// Say why a test ran in the last run of a pipeline, or why it did not: which input changed,
-/// from which key to which.
+/// Say why a test ran in the last run of a pipeline, or why it did not: which input changed, with
+/// the key before and after.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The pipeline
+    /// The pipeline, a YAML file
     #[arg(value_name = "PIPELINE")]
     pipeline: std::path::PathBuf,
 
-    /// A test, by its path or the end of it, or a stage
+    /// A test, by its path or the end of its path, or a stage
     #[arg(value_name = "TASK|TEST")]
     what: String,
 
@@ -29,9 +29,9 @@ pub struct Args {
     cache: CacheArgs,
 }
 
-/// How many tests one question is answered for.
+/// The largest number of tests that one call explains.
 const SHOWN: usize = 10;
-/// Of so many tests one is looked for whose name is like what was asked.
+/// For a name that fits nothing, a similar one is looked for among this many tests.
 const COMPARED: usize = 50_000;
 
 pub fn main(args: Args) -> ExitCode {
@@ -41,7 +41,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// What a test was to one node in one run.
+/// The state of a test at one node in one run.
 struct Seen {
     inputs: Vec<(String, Cell)>,
     key: Digest,
@@ -62,7 +62,7 @@ impl Look<'_> {
         Digest::parse(text)
     }
 
-    /// Where a test stands: shard and row.
+    /// The shard and the row of a test.
     fn place(&self, root: usize, item: &str) -> Option<(usize, usize)> {
         for (s, digest) in self.run.nodes[root].shards.iter().enumerate() {
             let bytes = self.store.get_one(&Self::digest(digest)?)?;
@@ -115,7 +115,7 @@ impl Look<'_> {
         Some(Seen { inputs, key: key.finish(), ran, elsewhere, fetched })
     }
 
-    /// The names of a list's items that fit.
+    /// The names in a list for which `fits` holds.
     fn names(&self, root: usize, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
         for digest in &self.run.nodes[root].shards {
@@ -128,7 +128,7 @@ impl Look<'_> {
         out
     }
 
-    /// The names of all tests that fit.
+    /// The names of all tests for which `fits` holds.
     fn items(&self, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
         for (i, node) in self.run.nodes.iter().enumerate() {
@@ -180,7 +180,7 @@ fn run(args: Args) -> Result<()> {
             if node.root == i {
                 continue;
             }
-            // Tests are taken apart and put together wherever something reads them.
+            // Nodes that take tests apart and join them are internal.
             if node.kind == THREADS {
                 continue;
             }
@@ -223,7 +223,8 @@ fn run(args: Args) -> Result<()> {
                 println!("  {}{space}{part} {verdict}{place}", node.label);
                 why.iter().for_each(|w| println!("    {w}"));
                 match &old {
-                    // What joins parts is keyed by what became of its own, and not of all.
+                    // A node that joins parts has a key for its own parts, which is not the key of
+                    // the whole test.
                     _ if !node.joined.is_empty() => {}
                     Some(old) if old.key != seen.key => {
                         println!("    key {} -> {}", old.key, seen.key);

@@ -1,5 +1,5 @@
-//! `--findings DIR`: a folder a bug, with all that someone needs who gets the folder alone; and where no
-//! folder is asked for, commands that need nothing that is not there.
+//! `--findings DIR`: writes a folder for each bug, with everything that somebody needs who gets
+//! only the folder. Without folders, gives findings commands that need no other files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,24 +24,24 @@ use litmake::toolchain::runtime::Runtime;
 
 use super::common;
 
-/// What is asked for of findings.
+/// The options about findings.
 #[derive(clap::Args)]
 pub struct Ask {
-    /// Write a folder for each bug: the test as it was found and reduced, what the compiler is given
-    /// and what it makes of it, a script that shows it again, and the text of an issue
+    /// Write a folder for each bug: the original and the reduced test, the source that the compiler
+    /// gets, its code, a script that reproduces the bug, and the text of an issue
     #[arg(long, value_name = "DIR")]
     pub findings: Option<PathBuf>,
 
-    /// How many of the tests and profiles that show a bug are in the report, the first by name; there
-    /// are counts of the rest
+    /// How many tests and profiles that show a bug are in the report, the first ones by name; the
+    /// others are only counted
     #[arg(long, value_name = "N|all", default_value_t = Occurrences(Some(OCCURRENCES)))]
     occurrences: Occurrences,
 
-    /// Write every difference as a line of JSON, with the bug that it is
+    /// Write every difference as a line of JSON, with the id of its bug
     #[arg(long, value_name = "FILE")]
     pub details: Option<PathBuf>,
 
-    /// Look into differences no longer than this; what is left is counted as not looked into
+    /// Investigate differences for at most S seconds; the others are counted as not looked into
     #[arg(long, value_name = "S", default_value_t = Budget::default().time.as_secs())]
     investigate_seconds: u64,
 }
@@ -58,7 +58,8 @@ impl Default for Ask {
 }
 
 impl Ask {
-    /// The same for a part of what was asked, whose findings are placed later and whose time is short.
+    /// The same options for a pipeline that is part of a command: findings are placed later, and
+    /// the time is short.
     pub fn for_part(&self, seconds: u64) -> Ask {
         Ask {
             findings: None,
@@ -112,8 +113,8 @@ pub fn used(plan: &Plan) -> Used {
     all.map(|p| (p.name.clone(), p.clone())).collect()
 }
 
-/// Gives each finding a file that shows it and a command that can be run as it stands: in a folder of
-/// its own where one is asked for.
+/// Gives each finding a file that shows it and a command that can be run as it stands; in a folder
+/// of its own if the user asks for folders.
 pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Result<()> {
     let Report { findings, compilers, .. } = report;
     for finding in findings {
@@ -128,9 +129,10 @@ pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Res
     Ok(())
 }
 
-/// Without folders, the test's own file; where it has none, the command makes one.
+/// Without folders: the command names the test's own file. If the test has none, the command writes
+/// one first.
 fn in_place(finding: &mut Finding) {
-    // A type is no file: the command names it.
+    // A layout has a type and no file: the command names the type.
     if finding.class == Class::AbiLayout {
         return;
     }
@@ -155,7 +157,7 @@ fn name(finding: &Finding) -> String {
     format!("{}-{}", finding.class.name(), finding.id)
 }
 
-/// One file of a folder.
+/// The folder of a finding, as its files are written.
 struct Files<'a> {
     folder: &'a Path,
 }
@@ -180,7 +182,7 @@ fn written(
         true => finding.reproducer.clone(),
         false => finding.source.clone(),
     };
-    // A layout is about a type, which no test has.
+    // A layout is about a type, so it has no test.
     let is_test = finding.class != Class::AbiLayout;
     let first = if is_test { "test.litmus" } else { "source.c" };
     if is_test {
@@ -228,10 +230,11 @@ fn written(
     files.write("finding.json", &json)
 }
 
-/// What runs a test on a GPU again.
+/// The beginning of the command that runs a test on a GPU again.
 const ON_GPU: &str = "litmake mutants run ";
 
-/// Beside a finding on a GPU, what shows it without litmake, where the device shows it once more.
+/// For a finding on a GPU, writes files that show it without litmake, if the device shows it once
+/// more.
 fn alone(finding: &Finding, folder: &Path) -> Result<()> {
     let device = finding.profiles.first().map_or("", |d| d.split(" (").next().unwrap_or_default());
     let test = folder.join("original.litmus");
@@ -243,7 +246,7 @@ fn alone(finding: &Finding, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the compiler is given, and what such files are called.
+/// The source that the compiler gets for the finding, and the ending of its file.
 fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)> {
     let test = litmus::read(&Source::new("test", finding.reproducer.as_str())).ok()?;
     let program = process::find(&profile.compiler)?;
@@ -252,7 +255,7 @@ fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)>
     Some((profile.language.extension(), compiler.source(&test).ok()?))
 }
 
-/// The compiler that a finding was made with, which puts tests as its command says.
+/// The compiler that a finding was made with, with the preparation that its command names.
 pub fn compiler<'a>(
     finding: &Finding,
     profile: &'a Profile,
@@ -277,7 +280,7 @@ pub fn compiler<'a>(
     }
 }
 
-/// A profile as a file that needs no other: YAML, in the form of JSON.
+/// A profile as a self-contained file: YAML, written as JSON.
 fn yaml(profile: &Profile, files: &Files) -> Result<String> {
     let compiler = match profile.compiler.contains('/') {
         true => absolute(&profile.compiler),
@@ -317,8 +320,8 @@ fn absolute(path: &str) -> String {
 }
 
 impl Files<'_> {
-    /// A model as files of the folder name it: those with a name of ours as they are, a file with
-    /// what it includes from beside it copied.
+    /// The name of a model for the folder's command. A built-in name stays; a file is copied with
+    /// the files that it includes from beside it.
     fn model(&self, model: &str) -> Result<String> {
         let path = Path::new(model);
         let Some(name) = path.file_name().filter(|_| path.is_file()) else {
@@ -347,7 +350,7 @@ impl Files<'_> {
     }
 }
 
-/// The finding's command in the names of its folder.
+/// The finding's command, with the file names of its folder.
 fn command(finding: &Finding, profiles: &[(String, String)], files: &Files) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let mut words = shlex::split(&finding.command).unwrap_or_default().into_iter().skip(1);
@@ -374,7 +377,7 @@ fn line(words: &[String]) -> String {
     words.iter().map(|w| plain::word(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// The script that shows the bug.
+/// The script that reproduces the bug.
 fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> String {
     let compilers: Vec<&str> = profiles.iter().map(|p| &*p.compiler).collect();
     let needs = match compilers.is_empty() {
@@ -397,7 +400,7 @@ fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> 
     )
 }
 
-/// The texts of the issues of a report, and why some findings have none.
+/// The texts of a report's issues, and why some findings have none.
 pub struct Issues {
     pub texts: Vec<String>,
     pub left_out: Vec<String>,
@@ -431,7 +434,7 @@ fn own<'a>(finding: &Finding, profiles: &'a Used) -> Vec<&'a Arc<Profile>> {
     finding.profiles.iter().filter_map(|p| profiles.get(p)).collect()
 }
 
-/// The text of an issue; `again` are the words of litmake's command behind its name.
+/// The text of an issue; `again` are the arguments of litmake's command.
 fn issue(
     finding: &Finding,
     profiles: &[&Arc<Profile>],

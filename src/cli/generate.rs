@@ -1,4 +1,4 @@
-//! `litmake generate`: tests from cycles and vocabularies.
+//! `litmake generate`: makes tests from cycles, vocabularies and families.
 
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
@@ -41,7 +41,8 @@ Examples:
   litmake generate --families c11-unused --out tests       (C tests, ready made)
   litmake generate --distinguish x86tso,aarch64             (the smallest tests that tell them apart)";
 
-/// Make litmus tests from cycles of relaxations, or from a vocabulary of them.
+/// Make litmus tests from cycles of relaxations, from a vocabulary of them, or from ready-made
+/// families.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -49,23 +50,23 @@ pub struct Args {
     #[arg(long, value_name = "DIALECT", value_parser = arch, default_value = "C")]
     arch: Arch,
 
-    /// A cycle; may be given several times
+    /// A cycle, as edges; may be given several times
     #[arg(long, value_name = "EDGES")]
     cycle: Vec<String>,
 
-    /// Relaxations of which every cycle up to the size is made
+    /// Relaxations. Every cycle of them up to the size is made
     #[arg(long, value_name = "RELAXATIONS")]
     vocabulary: Vec<String>,
 
-    /// Relaxations of which each cycle must have one; the vocabulary gives the others
+    /// Relaxations of which each cycle must have one; the other edges come from the vocabulary
     #[arg(long, value_name = "RELAXATIONS")]
     relax: Vec<String>,
 
-    /// Sequences that no cycle may have
+    /// Sequences of relaxations that no cycle may contain
     #[arg(long, value_name = "RELAXATIONS")]
     reject: Vec<String>,
 
-    /// Vary what accesses say nothing of themselves over these annotations (or `all`)
+    /// Annotations (or `all`) to try on each access that has none
     #[arg(long, value_name = "ANNOTATIONS")]
     annotations: Vec<String>,
 
@@ -73,20 +74,20 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     shape: Vec<String>,
 
-    /// Ready-made families of C tests; `list` says which there are
+    /// Ready-made families of C tests; `--family list` lists them
     #[arg(long = "family", alias = "families", value_name = "NAME")]
     families: Vec<String>,
 
-    /// Search for the smallest tests that two models tell apart, as MODEL,MODEL; a model may say
+    /// Search for the smallest tests that two models tell apart, as MODEL,MODEL; a model may name
     /// its dialect (sc:AArch64)
     #[arg(long, value_name = "A,B", conflicts_with_all = ["cycle", "vocabulary", "families"])]
     distinguish: Option<String>,
 
-    /// Events of the programs that --distinguish and --exhaustive look at, at most
+    /// With --distinguish and --exhaustive: the largest number of events of a program
     #[arg(long, value_name = "N", default_value_t = 5)]
     events: usize,
 
-    /// Locations of those programs, at most
+    /// With --distinguish and --exhaustive: the largest number of locations of a program
     #[arg(long, value_name = "N", default_value_t = 2)]
     locations: usize,
 
@@ -94,16 +95,16 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 60)]
     timeout: u64,
 
-    /// Every program of plain accesses with exactly --events events, up to symmetry
+    /// Make every program of plain accesses with exactly --events events, up to symmetry
     #[arg(long, conflicts_with_all = ["cycle", "vocabulary", "families", "distinguish"])]
     exhaustive: bool,
 
-    /// Keep tests of which this holds, as KEY=VALUE: name=MP*, arch=C, threads=2..3, events=..6,
+    /// Keep tests with this property, as KEY=VALUE: name=MP*, arch=C, threads=2..3, events=..6,
     /// locations=2, uses=atomic_fetch_*, without=*_seq_cst; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     keep: Vec<String>,
 
-    /// Take a sample of so many tests in which every construct is kept
+    /// Take a sample of N tests that contains every construct
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
 
@@ -111,23 +112,23 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Relaxations in a cycle, at most
+    /// The largest number of relaxations in a cycle
     #[arg(long, value_name = "N", default_value_t = 6)]
     size: usize,
 
-    /// Cycles have exactly that size
+    /// Make only cycles of exactly that size
     #[arg(long)]
     exact_size: bool,
 
-    /// Threads, at most
+    /// The largest number of threads
     #[arg(long, value_name = "N", default_value_t = 4)]
     threads: usize,
 
-    /// Tests have exactly that many threads
+    /// Make only tests with exactly that many threads
     #[arg(long)]
     exact_threads: bool,
 
-    /// Events in a thread, at most
+    /// The largest number of events in a thread
     #[arg(long, value_name = "N", default_value_t = 4)]
     per_thread: usize,
 
@@ -135,16 +136,16 @@ pub struct Args {
     #[arg(long, value_name = "MIN-MAX", value_parser = range)]
     mix: Option<(usize, usize)>,
 
-    /// What may follow what: default, sc, critical, free, uni, total
+    /// Which edges may follow each other: default, sc, critical, free, uni, total
     #[arg(long, value_name = "MODE", default_value = "default")]
     mode: String,
 
-    /// What is observed: avoid (registers, and final values where needed), accept or force
-    /// (observer threads), local, both, final, registers
+    /// What the condition observes: avoid (registers, and final values where needed), accept or
+    /// force (observer threads), local, both, final, registers
     #[arg(long, value_name = "HOW", default_value = "avoid")]
     observe: String,
 
-    /// Tests list all outcomes instead of asking for one
+    /// Make tests that list all outcomes instead of asking for one
     #[arg(long)]
     every_outcome: bool,
 
@@ -152,17 +153,17 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", default_value = "int")]
     base: String,
 
-    /// The type of every second location in C, where it is another
+    /// The type of every second location in C [default: that of --type]
     #[arg(long, value_name = "TYPE", default_value = "", hide_default_value = true)]
     second_type: String,
 
-    /// Which objects of C tests are volatile: usual (those that are not atomic, as diy has it),
+    /// Which objects of C tests are volatile: usual (those that are not atomic, as in diy),
     /// volatile (all), plain (none)
     #[arg(long, value_name = "WHICH", default_value = "usual")]
     objects: String,
 
-    /// Where locations of C tests are: separate, array (elements of one), struct (members of one
-    /// object)
+    /// How the locations of C tests are declared: separate, array (elements of one), struct
+    /// (members of one object)
     #[arg(long, value_name = "HOW", default_value = "separate")]
     layout: String,
 
@@ -170,23 +171,23 @@ pub struct Args {
     #[arg(long, value_name = "WHAT", default_value = "none")]
     helpers: String,
 
-    /// Cycles may be at one location
+    /// Allow cycles at one location
     #[arg(long)]
     one_location: bool,
 
-    /// Write C tests as compilers take them: c, c++, rust, opencl, glsl or wgsl
+    /// Write C tests in the form that compilers take: c, c++, rust, opencl, glsl or wgsl
     #[arg(long, value_name = "LANGUAGE", value_parser = language)]
     language: Option<Language>,
 
-    /// At most so many tests
+    /// Make at most N tests
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Leave out the first N tests: their order is the same each time
+    /// Leave out the first N tests; the order of tests is the same each time
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     skip: u64,
 
-    /// Write one file a test into this folder, and their names into `@all`
+    /// Write one file a test into this folder, and a list of them in `@all`
     #[arg(short, long = "output", alias = "out", value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -194,7 +195,7 @@ pub struct Args {
     #[arg(long)]
     names: bool,
 
-    /// Print how many tests there are, and why not more
+    /// Print the number of tests, and why other cycles gave none
     #[arg(long)]
     count: bool,
 
@@ -259,7 +260,7 @@ fn recipe(args: &Args) -> Recipe {
     }
 }
 
-/// The arguments with shapes that are given as families, as they once were, where they belong.
+/// Accepts shapes in --family, where they once belonged: moves them to `shape`.
 fn sorted(mut args: Args) -> Args {
     let is_ready = |name: &String| {
         name == "list" || litmake::generate::families::NAMES.iter().any(|(n, _)| n == name)
@@ -321,7 +322,7 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// How many tests there are, and why not more.
+/// Prints the number of tests, and why other cycles gave none.
 fn count(tally: &Tally) {
     println!("{} tests from {} cycles", tally.tests, tally.cycles);
     for (why, n) in tally.dropped() {
@@ -329,7 +330,7 @@ fn count(tally: &Tally) {
     }
 }
 
-/// Families, samples: what has to be together before it is written.
+/// Makes the families and samples, which are complete before anything is written.
 fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let families: Vec<Source> =
         args.families.iter().map(|t| Source::new("--family", t.as_str())).collect();
@@ -360,7 +361,7 @@ fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     finish(write().and_then(|()| out.close()))
 }
 
-/// Whoever closed the pipe has seen enough.
+/// A closed pipe is no error: its reader has seen enough.
 fn finish(result: std::io::Result<()>) -> Result<()> {
     match result {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -434,7 +435,8 @@ fn distinguish(args: &Args, pair: &str) -> Result<()> {
     Ok(())
 }
 
-/// A test as a compiler takes it, with what its condition asks kept to the end of each thread.
+/// A test in a compiler's language. The values that its condition asks for are kept to the end of
+/// each thread.
 fn in_language(language: Language, name: &str, text: &str) -> std::result::Result<String, Failure> {
     let test = litmus::read(&Source::new(name, text))?;
     let options = EmitOptions { observe: observed_locals(&test), ..EmitOptions::default() };
@@ -451,13 +453,13 @@ fn in_language(language: Language, name: &str, text: &str) -> std::result::Resul
     Ok(format!("{}{text}{}", language.header(), language.footer(&threads)))
 }
 
-/// Where tests go.
+/// The destination of tests: a folder, or the terminal.
 struct Out<'a> {
     args: &'a Args,
     stdout: BufWriter<std::io::Stdout>,
     list: Option<BufWriter<std::fs::File>>,
     text: String,
-    /// Tests that are still to be left out.
+    /// So many tests are still to be left out.
     skip: u64,
     written: u64,
     stop: Stop,
@@ -470,7 +472,7 @@ impl Out<'_> {
             let fail = |e| Diag::new(format!("cannot write into {}: {e}", dir.display()));
             std::fs::create_dir_all(dir).map_err(fail)?;
             let mut open = std::fs::File::options();
-            // What was left out was written before.
+            // The tests that are left out were written by an earlier command.
             match args.skip {
                 0 => open.write(true).truncate(true),
                 _ => open.append(true),
@@ -484,14 +486,14 @@ impl Out<'_> {
         Ok(Out { args, stdout, list, text: String::new(), skip, written, stop })
     }
 
-    /// Whether the next test is one that is written.
+    /// Whether the next test is written.
     fn turn(&mut self) -> bool {
         let turn = self.skip == 0;
         self.skip = self.skip.saturating_sub(1);
         turn
     }
 
-    /// Whether to go on after a test.
+    /// Whether to continue after a test.
     fn flow(&mut self) -> ControlFlow<()> {
         self.written += 1;
         let enough = self.args.limit.is_some_and(|l| self.written >= l);
@@ -557,7 +559,7 @@ impl Out<'_> {
         Ok(self.flow())
     }
 
-    /// Writes what is left in buffers; where it was interrupted, says how to go on.
+    /// Writes what is left in buffers. After an interrupt, says how to continue.
     fn close(mut self) -> std::io::Result<()> {
         self.stdout.flush()?;
         if let Some(list) = &mut self.list {

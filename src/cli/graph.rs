@@ -11,7 +11,7 @@ pub struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Draw each instance of a stage that is fanned out
+    /// Draw each instance of a stage that has several
     #[arg(long)]
     instances: bool,
 

@@ -1,4 +1,4 @@
-//! `litmake history`: the record of runs that a team keeps.
+//! `litmake history`: keeps a record of runs for a team.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,10 +13,11 @@ use litmake::report::Report;
 
 use super::common;
 
-/// Keep a record of runs: when each bug was seen first and last, fixed and reopened, and with which
-/// compilers.
+/// Keep a record of runs: when each bug was first and last seen, when it was fixed and reopened,
+/// and with which compilers.
 ///
-/// The record is a folder of small files, one a run. `litmake run --history DIR` adds its run by itself.
+/// The record is a folder of small files, one a run. `litmake run --history DIR` adds its run to
+/// it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake run nightly.yaml --history history --commit \"$(git rev-parse HEAD)\"
@@ -32,7 +33,7 @@ pub struct Args {
     command: Command,
 }
 
-/// Where the record is.
+/// The place of the record.
 #[derive(clap::Args)]
 pub struct FolderArg {
     /// The folder of the record [default: `history` beside the cache]
@@ -42,12 +43,12 @@ pub struct FolderArg {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Add runs by their reports
+    /// Add runs to the record, from their reports
     Add {
-        /// What `litmake run`, `check` or `merge` wrote with `--report`
+        /// A report that `litmake run`, `check` or `merge` wrote with `--report`
         #[arg(required = true, value_name = "REPORT")]
         reports: Vec<PathBuf>,
-        /// When the run was: a day, or a day and a time in UTC [default: now]
+        /// When the run took place: a day, or a day and a time in UTC [default: now]
         #[arg(long, value_name = "DATE")]
         date: Option<Date>,
         #[command(flatten)]
@@ -58,29 +59,29 @@ enum Command {
         #[command(flatten)]
         form: FormArgs,
     },
-    /// List the bugs: since when, until when, where, and whose
+    /// List the bugs: when each was first and last seen, in which compilers, and who works on it
     Bugs {
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Note about a bug who has it, where it is reported, or anything else
+    /// Note who works on a bug, where it is reported, or anything else about it
     Note {
-        /// The bug
+        /// The id of the bug
         #[arg(value_name = "ID")]
         bug: String,
-        /// Who has it; empty for nobody
+        /// The person who works on it; empty for nobody
         #[arg(long, value_name = "NAME")]
         owner: Option<String>,
         /// Its number or address in a tracker; empty for none
         #[arg(long, value_name = "NUMBER|URL")]
         tracker: Option<String>,
-        /// Anything else
+        /// Any other remark
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
     },
-    /// Show one run
+    /// Show one run and its bugs
     Show {
-        /// Its name, or the beginning of it; `last` is the last one
+        /// The name of a run, or the beginning of it; `last` is the last run
         #[arg(value_name = "RUN")]
         run: String,
         #[command(flatten)]
@@ -88,14 +89,15 @@ enum Command {
     },
 }
 
-/// What is said of a run that is added.
+/// Facts about a run that is added to a record.
 #[derive(clap::Args)]
 pub struct About {
-    /// For the record of runs, the commit of what was tested
+    /// For the record of runs: the commit that was tested
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
 
-    /// For the record of runs, the name of this machine; empty to leave it out [default: as the system has it]
+    /// For the record of runs: the name of this machine; empty leaves it out [default: the system's
+    /// name for it]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 }
@@ -129,7 +131,7 @@ impl FolderArg {
         }
     }
 
-    /// The record, with a warning for each file that cannot be read.
+    /// Reads the record, with a warning for each file that cannot be read.
     pub fn read(&self) -> Result<History> {
         let read = self.folder().read()?;
         for warning in read.warnings {
@@ -153,7 +155,7 @@ impl About {
     }
 }
 
-/// Adds a run to a record, and says what it changed.
+/// Adds a run to a record, and returns a text that says what changed by it.
 pub fn add(folder: &Path, report: &Report, about: &About) -> Result<String> {
     add_at(&Folder::new(folder), report, about, None)
 }

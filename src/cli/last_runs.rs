@@ -1,5 +1,5 @@
-//! What the last two runs of a pipeline read and ran, so that it can be explained. It lies in the cache; the
-//! record of runs that a team keeps is `history`.
+//! Keeps what the last two runs of a pipeline read and ran, for `explain` and `--dry-run`. The
+//! files lie in the cache. The record of runs that a team keeps is `history`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,18 +31,18 @@ pub struct NodeRun {
     pub label: String,
     pub kind: String,
     pub inputs: Vec<usize>,
-    /// What it joins, and a digest of all of that.
+    /// The nodes whose results it joins, each with a digest of all of them.
     #[serde(default)]
     pub joined: Vec<(usize, String)>,
     /// The node whose list this one works on.
     pub root: usize,
     /// The parts of its fingerprint.
     pub parts: BTreeMap<String, String>,
-    /// Of each shard, the digest of its rows.
+    /// The digest of the rows of each shard.
     pub shards: Vec<String>,
     /// The rows that ran, by shard.
     pub executed: Vec<(u32, Vec<u32>)>,
-    /// Of those, the rows that other machines ran.
+    /// The rows among these that other machines ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<(u32, Vec<u32>)>,
     /// The rows that came from a remote cache, by shard.
@@ -51,7 +51,7 @@ pub struct NodeRun {
 }
 
 impl NodeRun {
-    /// What in the fingerprint is not as it was; of a compiler, which files.
+    /// The changed parts of the fingerprint; for a compiler, also the files that changed.
     pub fn changes(&self, now: &Fingerprint, known: &dyn Records) -> Vec<String> {
         let mut out = Vec::new();
         for (name, digest) in &now.parts {
@@ -82,7 +82,7 @@ impl NodeRun {
     }
 }
 
-/// The files in which two compilers differ, where those are remembered.
+/// The files in which two compilers differ. Empty if the files of either are not recorded.
 fn files(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
     let of = |digest| files_of(digest, known);
     let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {
@@ -115,8 +115,7 @@ impl LastRun {
     }
 }
 
-/// Notes what this run read and ran. It is an aid and no result: where it cannot be written,
-/// the run is none the worse.
+/// Writes what this run read and ran. Errors are ignored, since no result depends on it.
 pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
     if store.is_read_only() {
         return;

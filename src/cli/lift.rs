@@ -1,4 +1,4 @@
-//! `litmake lift`: code that is there already, as a litmus test.
+//! `litmake lift`: makes a litmus test from existing code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,19 @@ use litmake::{file, plain};
 
 use super::{common, completions};
 
-/// Make a litmus test of code that is there already: of functions in assembly, object files, shared and static
+/// Make a litmus test from existing code: functions in assembly, object files, shared and static
 /// libraries, programs, and dumps of a JIT.
 ///
-/// Each `--function` is a thread. Its parameters are, by the ABI of the target, pointers to the shared locations
-/// `x`, `y`, `z`, `u`, `v`, `w`, `a`, `b`, which all threads share; `--arg` says what else one is. Variables of the code
-/// are locations under their own names, and begin with what they hold. Parts of an object that are accessed apart are
-/// locations of their own, named by how many bytes they lie into it (`x`, `x_8`), where nothing asks for the object's
-/// address. The target comes from the file. What cannot be lifted is refused with the function, the place in it, and why.
+/// Each `--function` is a thread. By the ABI of the target, its parameters are pointers to the
+/// locations `x`, `y`, `z`, `u`, `v`, `w`, `a`, `b`, which all threads share; `--arg` gives a
+/// parameter another meaning. Variables of the code are locations under their own names, with their
+/// own initial values. Parts of an object that are accessed separately become locations of their
+/// own, named by their offset in bytes (`x`, `x_8`), unless the code uses the object's address. The
+/// target comes from the file. An error names the function, the place in it that cannot be lifted,
+/// and the reason.
 ///
-/// Exit status: 0; 1, with --against, where the code allows what the source forbids; 2, bad input; 3, what cannot
-/// be lifted, or a tool that failed.
+/// Exit status: 0, done; 1, with --against, the code allows an outcome that the source forbids; 2,
+/// wrong input; 3, the code cannot be lifted, or a tool failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake lift --list libck.a                      which functions can be lifted, and why others cannot
@@ -42,42 +44,45 @@ use super::{common, completions};
       --condition 'exists (0:rax=0)'
   litmake lift --raw AArch64 dump.bin --function P0=0x0 --function P1=0x40")]
 pub struct Args {
-    /// Assembly (.s, .S), object files, shared libraries, programs and static libraries, all for one target. Static
-    /// libraries also have what the others call
+    /// Assembly (.s, .S), object files, shared libraries, programs and static libraries, all for
+    /// one target. Functions that the others call are also taken from static libraries
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The function of a thread: its symbol (static ones, too), or its address in a linked file (0x1240). Without
-    /// `P0=`, that of the next thread
+    /// The function of a thread: its symbol (static ones, too), or its address in a linked file
+    /// (0x1240). Without `P0=`, it is the function of the next thread
     #[arg(short, long, value_name = "[P0=]NAME", required_unless_present = "list")]
     function: Vec<String>,
 
-    /// What a parameter is, counted from 0: the address of a location (`P0:1=y`), a number (`P0:1=7`), or, with
-    /// --against, the address of a place for a local of the source (`P0:1=0:r0`) [default: the address of x, y, z, ...;
-    /// with --against, of what the source's thread names so]
+    /// The value of a parameter, counted from 0: the address of a location (`P0:1=y`), a number
+    /// (`P0:1=7`), or, with --against, the address of memory for a local of the source
+    /// (`P0:1=0:r0`) [default: the address of x, y, z, ...; with --against, the address of the
+    /// source thread's parameter]
     #[arg(long, value_name = "P0:N=WHAT")]
     arg: Vec<String>,
 
-    /// Look at what a thread's function returns, as a value of this C type; with --against, the local of the source that
-    /// takes it [default type: int]
+    /// Observe the value that a thread's function returns, as this C type; with --against, as the
+    /// local of the source that takes it [default type: int]
     #[arg(long, value_name = "[TYPE] P0[=LOCAL]")]
     result: Vec<String>,
 
-    /// The initial state, as a test has it between its braces. A location with a type is as wide as that says, and
-    /// an array stays one location
+    /// The initial state, as in a test between braces. A location with a type has the width of this
+    /// type, and an array stays one location
     #[arg(long, value_name = "STATE", conflicts_with = "against", default_value = "")]
     init: String,
 
-    /// The condition, as a test has it at its end [default: `exists (true)`, and all that threads write or return is shown]
+    /// The condition, as at the end of a test [default: `exists (true)`, and the test shows
+    /// everything that threads write or return]
     #[arg(long, value_name = "CONDITION", conflicts_with = "against")]
     condition: Option<String>,
 
-    /// The value of a variable that the code asks for, such as __aarch64_have_lse_atomics=1. It is then no location
+    /// The value of a variable that the code reads, such as __aarch64_have_lse_atomics=1. The
+    /// variable is then no location
     #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
     known: Vec<(String, u64)>,
 
-    /// A C test with a thread for each function: its conditions, locations and parameters are those of the test, and what
-    /// the code allows is compared with what the source allows
+    /// A C test with one thread for each function. It gives the condition, the locations and the
+    /// parameters, and litmake compares the outcomes of the code with those of this source
     #[arg(long, value_name = "TEST", conflicts_with = "list")]
     against: Option<PathBuf>,
 
@@ -89,15 +94,16 @@ pub struct Args {
     #[arg(long, value_name = "MODEL", requires = "against", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
 
-    /// Whose assembler reads assembly, and what the machine has (`litmake profiles` lists them)
+    /// The profile whose assembler reads assembly, and whose target says what the machine has
+    /// (`litmake profiles` lists them)
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Option<String>,
 
-    /// The file is machine code of this dialect and nothing else; functions are named by how far into it they begin
+    /// The file is only machine code, of this dialect; functions are named by their offset in it
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     raw: Option<Arch>,
 
-    /// List the functions, and whether each can be lifted with parameters as they are by default
+    /// List the functions, and whether each can be lifted with default parameters
     #[arg(long, conflicts_with_all = ["function", "arg", "result", "init", "condition"])]
     list: bool,
 
@@ -119,7 +125,7 @@ fn dialect(word: &str) -> std::result::Result<Arch, String> {
     })
 }
 
-/// What ends the command: its status, and what is said.
+/// Why the command ends: its exit status, and the message.
 type Ended = (u8, Box<Diag>);
 
 pub fn main(args: Args) -> ExitCode {
@@ -136,7 +142,7 @@ fn input(e: Box<Diag>) -> Ended {
     (2, e)
 }
 
-/// Code that cannot be lifted, or a tool that failed.
+/// The end of a command whose code cannot be lifted, or whose tool failed.
 fn refused(failure: &Failure) -> Ended {
     let status = if failure.is_stopped() { common::status_of(3) } else { 3 };
     (status, Diag::new(failure.text()))
@@ -185,7 +191,7 @@ fn run(args: &Args) -> std::result::Result<u8, Ended> {
     }
 }
 
-/// The code that files have, assembled where it is a text.
+/// Opens the code of the files; assembly is assembled first.
 fn open(args: &Args, profile: Option<&Profile>) -> std::result::Result<Code, Ended> {
     let mut files = Vec::new();
     for path in &args.files {
@@ -247,14 +253,14 @@ fn read_source(path: &Path) -> Result<Test> {
     }
 }
 
-/// `P0` and what follows.
+/// Splits `P0...` into the thread's number and the rest.
 fn thread_of(text: &str) -> Option<(usize, &str)> {
     let rest = text.strip_prefix('P')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     Some((rest[..end].parse().ok()?, &rest[end..]))
 }
 
-/// What the words of the command line say of threads.
+/// The threads, as the command line describes them.
 fn threads(args: &Args, source: Option<&Test>) -> Result<Vec<Thread>> {
     let mut out: BTreeMap<usize, Thread> = BTreeMap::new();
     for word in &args.function {
@@ -323,7 +329,7 @@ fn threads(args: &Args, source: Option<&Test>) -> Result<Vec<Thread>> {
     Ok(out.into_values().collect())
 }
 
-/// A thread of whose locals one alone is looked at returns that one, where nothing else is said.
+/// If the source observes one local of a thread, the function returns that one by default.
 fn by_default(threads: &mut BTreeMap<usize, Thread>, source: &Test) {
     for (n, thread) in threads {
         let said = |a: &Argument| matches!(a, Argument::Local(_));
@@ -378,7 +384,7 @@ fn result(word: &str) -> Option<(usize, Returns)> {
     Some((n, Returns { ty, local }))
 }
 
-/// The initial state and the condition as a test of the dialect without code.
+/// The initial state and the condition, as a test of the dialect without code.
 fn stated(args: &Args, arch: Arch, threads: usize) -> Result<Test> {
     let heads: Vec<String> = (0..threads).map(|n| format!(" P{n} ")).collect();
     let condition = args.condition.as_deref().unwrap_or("exists (true)");
@@ -401,7 +407,7 @@ fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Says of each function whether it can be lifted.
+/// Prints for each function whether it can be lifted.
 fn list(
     code: &Code,
     profile: Option<&Profile>,
@@ -447,7 +453,7 @@ fn list(
     Ok(0)
 }
 
-/// Compares what the code allows with what its source allows.
+/// Compares the outcomes of the code with those of its source.
 fn compare(
     args: &Args,
     source: &Test,

@@ -1,4 +1,4 @@
-//! `litmake logs`: logs of simulators and of machines beside each other, and added up.
+//! `litmake logs`: compares logs of simulators and machines, and adds them up.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use litmake::report::logs::{Comparison, Log, Rows};
 
 use super::common;
 
-/// Compare logs, or add them up.
+/// Compare logs of models and machines, or add them up.
 ///
-/// Logs are those of `litmake sim`, `litmake cpu`, herd7, litmus7 and klitmus7.
+/// It reads logs of `litmake sim`, `litmake cpu`, herd7, litmus7 and klitmus7.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,10 +26,10 @@ enum Command {
     Sum(Sum),
 }
 
-/// Show what logs say of the same tests, each beside the first (as mcompare7 does).
+/// Compare logs test by test, each with the first one (like mcompare7).
 ///
-/// The first log is best that of a model, and the others those of machines: `+` is then what a machine
-/// shows and the model forbids. The exit status is 1 where a log has states that the first lacks.
+/// Give the log of a model first, then those of machines: `+` then marks what a machine shows and
+/// the model forbids. The exit status is 1 if a log has states that the first one lacks.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake sim -m aarch64 @tests > model.log
@@ -40,7 +40,7 @@ struct Compare {
     #[arg(required = true, num_args = 2.., value_name = "LOG")]
     logs: Vec<PathBuf>,
 
-    /// Which tests are shown
+    /// The tests that are shown
     #[arg(long, value_enum, default_value = "differing")]
     rows: Shown,
 
@@ -55,23 +55,25 @@ struct Compare {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Shown {
-    /// Those in which a log differs from the first, or that one of the two lacks
+    /// Tests in which a log differs from the first, or that one of the two lacks
     Differing,
-    /// Those in which a log has states that the first lacks
+    /// Tests in which a log has states that the first lacks
     More,
     All,
 }
 
-/// Show where two logs differ (as mdiff7 does); the exit status is 1 if they do.
+/// Show where two logs differ (like mdiff7); the exit status is 1 if they do.
 #[derive(clap::Args)]
 struct Diff {
+    /// A log; `-` is standard input
     #[arg(value_name = "LOG")]
     first: PathBuf,
+    /// The log to compare it with
     #[arg(value_name = "LOG")]
     second: PathBuf,
 }
 
-/// Add logs up, test by test, and print the sum as a log (as msum7 does).
+/// Add logs up, test by test, and print the sum as a log (like msum7).
 #[derive(clap::Args)]
 struct Sum {
     /// The logs; `-` is standard input
@@ -135,7 +137,7 @@ fn is_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// File names without their ending, where these tell the logs apart; otherwise paths.
+/// The names of the logs: file names without their ending if these are distinct, otherwise paths.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let short: Vec<String> = paths
         .iter()

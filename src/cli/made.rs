@@ -1,4 +1,4 @@
-//! Pipelines that commands make for themselves.
+//! Runs the pipelines that commands make for themselves, such as `check` and `diff`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use super::remote::{Connection, ExecutionArgs, RemoteArgs};
 use super::run::{Eyes, Formats, Look, once};
 use super::{away, findings, output, pipelines, progress};
 
-/// The name by which errors would call such a pipeline.
+/// The name of such a pipeline in errors.
 const NAME: &str = "made by the command";
 
-/// What such a pipeline includes to have the tests of the suite that comes with litmake, as the stage
+/// The name that such a pipeline includes to get the tests of the built-in suite, as the stage
 /// `tests`.
 pub const SUITE: &str = "litmake's own suite";
 
-/// The file system, with a pipeline and the suite beside it.
+/// The file system, with a pipeline and the suite added to it.
 struct Made {
     text: Arc<[u8]>,
 }
@@ -49,10 +49,11 @@ impl Files for Made {
     }
 }
 
-/// What a command that makes a pipeline takes of how it is run.
+/// The options of a command that makes a pipeline: how to run it.
 #[derive(clap::Args)]
 pub struct How {
-    /// Workers on this machine [default: one a core]; 0: none on what --remote-executor can do
+    /// Workers on this machine [default: one a core]. 0 leaves to other machines everything that
+    /// --remote-executor can do
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
@@ -72,7 +73,7 @@ pub struct How {
     #[command(flatten)]
     pub ask: findings::Ask,
 
-    /// Known findings, which are no reason for a status other than 0
+    /// A file of known findings, which do not count for the exit status
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
@@ -81,7 +82,7 @@ pub struct How {
 }
 
 impl How {
-    /// Has nothing noted from here on where that is asked for.
+    /// With `--quiet`, suppresses all notes from here on.
     pub fn hush(&self) {
         if self.quiet {
             output::hush();
@@ -89,8 +90,8 @@ impl How {
     }
 }
 
-/// Runs a pipeline that nobody wrote. `say` is given its report with the profiles that it used, places
-/// the findings ([`How::place`]), and tells it.
+/// Runs a pipeline that a command made. `say` gets the report and the profiles that it used; it
+/// places the findings ([`How::place`]) and prints the report.
 pub fn run(
     pipeline: &serde_json::Value,
     how: &How,
@@ -114,7 +115,7 @@ pub fn run(
     Ok(report)
 }
 
-/// The report of a pipeline that nobody wrote, where nothing is said of how it goes.
+/// The report of a pipeline that a command made, without progress or messages.
 pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report> {
     let mut workspace = workspace(pipeline)?;
     let store = Arc::new(cache.open()?);
@@ -128,16 +129,17 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
     Ok(report)
 }
 
-/// Where such pipelines are run: a cache that is open, and other machines, where they are asked for.
+/// Where such pipelines run: an open cache, and other machines if they are asked for.
 pub struct Place {
     store: Arc<Store>,
     remote: Connection,
-    /// Asked for before any compiler is.
+    /// Set up before the first compiler runs.
     stop: Stop,
 }
 
 impl Place {
-    /// What cannot be known about compilers is said where `notes`.
+    /// Prepares a pipeline. With `notes`, warns about compilers that cannot be identified
+    /// completely.
     fn prepare(&self, workspace: &mut Workspace, notes: bool) -> Result<Prepared> {
         let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
         away::prepare(&self.remote, &asked, workspace, &*self.store, notes).map_err(plain_error)
@@ -154,7 +156,7 @@ impl How {
         let stop = common::stop();
         let store = Arc::new(self.cache.open()?);
         let Some(remote) = self.remote.open_for(&self.execution, false)? else {
-            // What is wrong was said.
+            // The cause is printed already.
             return Err(Diag::new("the remote cache cannot be used"));
         };
         Ok(Place { store, remote, stop })
@@ -175,9 +177,9 @@ impl How {
     }
 }
 
-/// One of several pipelines that nobody wrote, run in one place: its report, and the profiles
-/// that findings name. `look` sees what the run made. What cannot be known about compilers is said
-/// where `notes`.
+/// Runs one of several pipelines that a command made, in one place: its report, and the profiles
+/// that findings name. `look` sees the results of the run. With `notes`, warns about compilers that
+/// cannot be identified completely.
 pub fn part(
     pipeline: &serde_json::Value,
     how: &How,
@@ -199,7 +201,7 @@ pub fn part(
     Ok((report, used))
 }
 
-/// Prints a report: for programs, or in full for people.
+/// Prints a report: as JSON for programs, or in full for people.
 pub fn print(report: &Report, json: bool) {
     match json {
         true => print!("{}", report.clone().stable().json()),
@@ -210,7 +212,7 @@ pub fn print(report: &Report, json: bool) {
     }
 }
 
-/// Says what the store has to say, and keeps it below its cap.
+/// Prints the notices of the store, and keeps it below its cap.
 fn end(store: &Store) {
     for notice in store.take_notices() {
         eprintln!("litmake: {notice}");
@@ -218,7 +220,7 @@ fn end(store: &Store) {
     super::run::end(store);
 }
 
-/// A pipeline that nobody wrote, where it can be planned.
+/// A workspace with a pipeline that a command made; an error if it cannot be planned.
 fn workspace(pipeline: &serde_json::Value) -> Result<Workspace> {
     let made = Made { text: pipeline.to_string().into_bytes().into() };
     let workspace = Workspace::over(Arc::new(made), Path::new(NAME));
@@ -226,7 +228,7 @@ fn workspace(pipeline: &serde_json::Value) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// Errors point into the command's own pipeline, which nobody wrote.
+/// An error without its place if that is in the command's own pipeline, which the user cannot see.
 fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
     if e.source.as_ref().is_some_and(|s| &*s.name == NAME) {
         e.source = None;
@@ -235,7 +237,7 @@ fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
     e
 }
 
-/// A text as it is: in a pipeline `${` begins a variable.
+/// Escapes a text for a pipeline, where `${` begins a variable.
 pub fn plain(text: &str) -> String {
     text.replace("${", "$${")
 }

@@ -1,4 +1,4 @@
-//! `litmake man`: manual pages, made from what the command line says of itself.
+//! `litmake man`: writes manual pages from the definition of the command line.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `litmake merge`: one report out of those of the parts of a run.
+//! `litmake merge`: joins the reports of the parts of a run.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,11 +9,12 @@ use litmake::report::{Report, merge};
 
 use super::common;
 
-/// Merge the reports of the parts of a run (`litmake run --shard I/N --report FILE`).
+/// Join the reports of the parts of a run (`litmake run --shard I/N --report FILE`).
 ///
 /// The exit status is that of the whole run.
 #[derive(clap::Args)]
 pub struct Args {
+    /// The report of each part
     #[arg(required = true, value_name = "REPORT")]
     reports: Vec<PathBuf>,
 
@@ -41,7 +42,7 @@ fn run(args: &Args) -> Result<u8> {
     let style = Style { color: common::stdout_color(), ..Style::default() };
     super::run::say_summary(&report, style);
     args.formats.write(&report)?;
-    // The parts have annotated what they found.
+    // Each part has annotated its own findings.
     if super::run::on_github() {
         super::run::job_summary(&report);
     }

@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand. Only here is anything printed.
+//! The command line: one file for each subcommand. Only this folder prints.
 
 #[macro_use]
 mod output;
@@ -62,8 +62,8 @@ use litmake::local;
 #[derive(Parser)]
 #[command(name = "litmake", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
-    /// Take profiles, tool chains and models by name from litmake alone, and not from the folder that
-    /// it runs in or from the pipeline [env: LITMAKE_NO_LOCAL]
+    /// Read no profiles from files, ignore the folder `toolchains`, and take the built-in model for
+    /// every built-in name [env: LITMAKE_NO_LOCAL]
     #[arg(long, global = true)]
     no_local: bool,
 
@@ -108,9 +108,9 @@ enum Command {
     Worker(worker::Args),
 }
 
-/// Says what is wrong with a command line, or helps with it where that is what it asks for.
+/// Prints the error of a command line, or the help that it asks for; returns the exit status.
 fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
-    // Whoever cannot print that has nothing left to say.
+    // A failed print is ignored: there is no other place to report it.
     let _ = error.print();
     let asked_by_git = words.iter().any(|w| w == "bisect") && words.iter().any(|w| w == "--git");
     match error.exit_code() {
@@ -132,7 +132,7 @@ pub fn main() -> ExitCode {
             },
             Err(e) => return common::fail(&e),
         },
-        // Paths that are not UTF-8 are for clap alone.
+        // Only clap reads words that are not UTF-8: they are no options of other tools.
         Err(_) => Cli::parse(),
     };
     if cli.no_local {

@@ -1,4 +1,4 @@
-//! `litmake models`: which models come with litmake.
+//! `litmake models`: lists the models that come with litmake.
 
 use std::process::ExitCode;
 
@@ -12,23 +12,23 @@ use super::common;
 
 /// List the models that come with litmake, or search for some.
 ///
-/// Exit status: 0, or 2 where no model fits.
+/// Exit status: 0, done; 2, no model fits.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Words that the model's name or title has, all of them
+    /// Words that must all be in the model's name or title, or in the dialects whose default it is
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// One JSON object a model, one a line
+    /// Print one JSON object a model, one a line
     #[arg(long)]
     json: bool,
 }
 
-/// What is known of a model.
+/// A model, as the list shows it.
 struct Model {
     name: &'static str,
     title: String,
-    /// The dialects whose tests go by it where no other is named.
+    /// The dialects whose default model it is.
     default_of: Vec<&'static str>,
 }
 
@@ -74,15 +74,14 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A model by name; nothing for the libraries that models include, which check nothing, whatever
-/// they include.
+/// A model by its name. None for a library that models include: it has no checks of its own.
 fn model(name: &'static str) -> Option<Model> {
     let by_default: Vec<Arch> =
         Arch::ALL.iter().copied().filter(|a| a.default_model() == name).collect();
     let mut archs = by_default.iter().chain(Arch::ALL.iter());
     let loaded = archs.find_map(|arch| cat::load(name, &LoadOptions::new(*arch)).ok())?;
     let main = loaded.main();
-    // A title that is the name says nothing.
+    // A title that repeats the name is left out.
     let own = main.ast.title.as_ref().filter(|t| !t.eq_ignore_ascii_case(name));
     let checks = |i: &Ins| matches!(i.kind, InsKind::Check(..));
     loaded.files.iter().any(|f| f.ast.body.iter().any(checks)).then(|| Model {
@@ -92,7 +91,7 @@ fn model(name: &'static str) -> Option<Model> {
     })
 }
 
-/// What the first comment of a model says first.
+/// The beginning of a model's first comment, up to the first stop or colon.
 fn title(text: &str) -> String {
     let comment = text.split_once("(*").and_then(|(_, rest)| rest.split_once("*)"));
     let words: Vec<&str> = comment.map_or("", |(comment, _)| comment).split_whitespace().collect();

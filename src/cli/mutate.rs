@@ -1,4 +1,4 @@
-//! `litmake mutate`: mutants of tests and of cycles.
+//! `litmake mutate`: makes mutants of tests and of cycles, and rewrites tests.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,8 +24,8 @@ Examples:
   litmake mutate --arch X86_64 --cycle \"MFencedWR Fre MFencedWR Fre\" --disrupt \"MFenced** -> Pod**\"
   litmake mutate --rewrite dead-code tests/*.litmus";
 
-/// Make mutants: weakened cycles whose outcome a model allows, or C tests rewritten so that
-/// their meaning stays.
+/// Make mutants and rewritings of tests: cycles and C tests weakened so that a model allows their
+/// outcome, or C tests rewritten without a change of meaning.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -37,34 +37,35 @@ pub struct Args {
     #[arg(long, value_name = "DIALECT", default_value = "C")]
     arch: String,
 
-    /// A cycle that is weakened; may be given several times
+    /// A cycle to weaken; may be given several times
     #[arg(long, value_name = "EDGES")]
     cycle: Vec<String>,
 
-    /// What is weakened to what, such as `DMB.SYd** -> Pod**` or `Acq -> Rlx`; all of the
-    /// dialect's where left out
+    /// An edge to weaken and the edge that replaces it, such as `DMB.SYd** -> Pod**` or `Acq ->
+    /// Rlx` [default: all of the dialect]
     #[arg(long, value_name = "A -> B")]
     disrupt: Vec<String>,
 
-    /// Keep only mutants whose outcome this model allows, of cycles whose outcome it forbids
+    /// Keep only mutants whose outcome this model allows while it forbids that of the original
     #[arg(long, value_name = "MODEL")]
     killable_under: Option<String>,
 
-    /// How C tests are rewritten: dead-code, register-pressure, declarations, loop, blocks,
+    /// Rewrite C tests in these ways: dead-code, register-pressure, declarations, loop, blocks,
     /// helpers, or all
     #[arg(long, value_name = "HOW")]
     rewrite: Vec<String>,
 
-    /// Weaken C tests, a place at a time: orders (each memory order by a step), relaxed, fences
-    /// (dropped), or all; --killable-under keeps those whose outcome becomes allowed
+    /// Weaken C tests, one place at a time, in these ways: orders (each memory order by one step),
+    /// relaxed, fences (dropped), or all; --killable-under keeps those whose outcome becomes
+    /// allowed
     #[arg(long, value_name = "HOW")]
     weaken: Vec<String>,
 
-    /// Print names only
+    /// Print only names
     #[arg(long)]
     names: bool,
 
-    /// C tests for --rewrite and --weaken; lists as @FILE
+    /// C tests for --rewrite and --weaken; @FILE is a list of them
     #[arg(value_name = "TEST")]
     tests: Vec<String>,
 }
@@ -111,7 +112,7 @@ fn show(args: &Args, name: &str, text: &str) {
     }
 }
 
-/// How many mutants there are, and why not more.
+/// Prints the number of mutants, and why others were left out.
 fn count(of: &str, from: usize, tally: &Tally) {
     eprintln!("{} mutants of {from} {of}", tally.tests);
     for (why, n) in tally.dropped() {
@@ -165,7 +166,7 @@ fn cycles(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The ones of several words that arguments say, or all.
+/// The values that the words of an option name; `all` names all of them.
 fn ways<T: Copy>(words: &[String], names: &[(&'static str, T)], what: &str) -> Result<Vec<T>> {
     let mut out = Vec::new();
     for word in words {
@@ -182,7 +183,7 @@ fn ways<T: Copy>(words: &[String], names: &[(&'static str, T)], what: &str) -> R
     Ok(out)
 }
 
-/// The tests that are named.
+/// The tests that the command line names.
 fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
     let read = |p: &std::path::Path| litmake::file::read_text(p, litmake::file::MAX_DATA);
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -203,7 +204,7 @@ fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
     paths.into_iter().map(one).collect()
 }
 
-/// Ends the program where an interrupt asks for it.
+/// Ends the program if an interrupt asks for it.
 fn going_on(stop: &Stop, at: usize, tests: &[litmus::Test]) {
     if stop.asked() {
         common::stopped_before(at, tests.len(), &tests[at].name);

@@ -1,6 +1,6 @@
-//! How commands print: a reader that has seen enough, as `| head`, is no error, and any other
-//! failure to write is said once and ends the program. In this room these macros stand for the
-//! standard library's, which panic.
+//! Prints for all commands. A reader that closes the pipe, as `| head` does, is no error; any other
+//! failed write ends the program with one message. In this folder these macros replace those of the
+//! standard library, which panic.
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
@@ -18,7 +18,7 @@ macro_rules! println {
     ($form:literal $($what:tt)*) => { print!("{}\n", format_args!($form $($what)*)) };
 }
 
-/// What one may want to know and need not: nothing where `--quiet` is given.
+/// Prints a note for the user, unless `--quiet` is given.
 macro_rules! note {
     ($form:literal $($what:tt)*) => {
         if !$crate::cli::output::is_hushed() {
@@ -33,7 +33,7 @@ macro_rules! eprintln {
 
 static HUSHED: AtomicBool = AtomicBool::new(false);
 
-/// From here on nothing is noted.
+/// Suppresses all notes from here on.
 pub fn hush() {
     HUSHED.store(true, Ordering::Relaxed);
 }
@@ -42,13 +42,13 @@ pub fn is_hushed() -> bool {
     HUSHED.load(Ordering::Relaxed)
 }
 
-/// What is for people and for other programs: nothing in it drives a terminal or a CI server.
+/// Prints text for people and programs, without characters that control a terminal or a CI server.
 pub fn out(what: Arguments) {
     let text = what.to_string();
     raw(&harmless(&text));
 }
 
-/// What was made harmless already, and is painted, or commands a CI server.
+/// Prints text that is harmless already, and has colours or commands for a CI server.
 pub fn raw(text: &str) {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -63,7 +63,7 @@ pub fn raw(text: &str) {
     }
 }
 
-/// Where nobody hears, there is nobody to tell.
+/// Prints to standard error. A failed write is ignored: there is no other place to report it.
 pub fn err(what: Arguments) {
     let text = what.to_string();
     let text = harmless(&text);
@@ -75,8 +75,8 @@ pub fn err(what: Arguments) {
     let _ = std::io::stderr().write_fmt(format_args!("{text}\n"));
 }
 
-/// A message whose first word says how bad it is, with that word painted as clap paints it. A place may
-/// stand before it.
+/// Colours the first word of a message (`error:`, `warning:`, `note:`) like clap does. A place may
+/// stand before it. None if there is no such word.
 fn painted(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let words = [("error:", "31;1"), ("warning:", "33;1"), ("note:", "32;1")];

@@ -1,4 +1,4 @@
-//! `litmake passes` and `litmake check --passes`: what the passes of a compiler do to tests.
+//! `litmake passes` and `litmake check --passes`: say what the passes of a compiler do to tests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -35,14 +35,17 @@ use super::common::CacheArgs;
 use super::compile::StorageArg;
 use super::{common, findings};
 
-/// Say whether passes of LLVM, or of spirv-opt, add outcomes to tests.
+/// Say whether passes of LLVM or of spirv-opt add outcomes to tests.
 ///
-/// With `--opt`, a test is compiled to intermediate code that no pass has changed, `opt` runs the passes on
-/// that, and the code before and after each pass is simulated. With a profile whose code is SPIR-V, these are passes of
-/// `spirv-opt`, each alone on the module that the profile's compiler writes; `--opt all` are those that it lists. Without
-/// `--opt`, these are the passes of the profile's own compiler, and the code after each is compared with what the source allows.
+/// With `--opt`, a test is compiled to intermediate code that no pass has changed, `opt` runs the
+/// passes on it, and the code before and after each pass is simulated. If the profile's code is
+/// SPIR-V, the passes are those of `spirv-opt`, and each runs alone on the module that the
+/// profile's compiler writes; `--opt all` stands for all that `spirv-opt` lists. Without `--opt`,
+/// the passes are those of the profile's own compiler, and the code after each pass is compared
+/// with the source.
 ///
-/// Exit status: 0, no new outcomes; 1, a pass adds some, or makes a module of SPIR-V invalid; 2, bad input; 3, something needed failed.
+/// Exit status: 0, no new outcomes; 1, a pass adds outcomes or makes a SPIR-V module invalid; 2,
+/// wrong input; 3, something that the command needs failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake passes --opt sroa,gvn,licm tests/*.litmus
@@ -51,20 +54,22 @@ use super::{common, findings};
   litmake passes --opt all --profile glslang tests/*.litmus
   litmake passes --opt ccp,ssa-rewrite --profile llvm-spirv-14-O0 tests/*.litmus")]
 pub struct Args {
-    /// The passes, as `opt -passes` takes them; for SPIR-V, names of spirv-opt's passes, or `all`
+    /// The passes, as for `opt -passes`; for SPIR-V, names of spirv-opt's passes, or `all`
     #[arg(long, required_unless_present = "profile", value_name = "LIST")]
     opt: Option<String>,
 
-    /// The profile whose front end makes the code. Under -O0 clang forbids passes to change it
+    /// The profile whose front end makes the code. At -O0 clang forbids passes to change it
     /// [default: clang-N-x86_64-O2, with the N of `opt`]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
 
-    /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or `spirv-opt`]
+    /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or
+    /// `spirv-opt`]
     #[arg(long, requires = "opt", value_name = "PROGRAM")]
     tool: Option<String>,
 
-    /// Where the shared locations are: behind pointers that threads are given, or variables
+    /// How tests reach the shared locations: through pointers that threads are given, or as
+    /// variables
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
@@ -72,20 +77,20 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// Print what each pass did to each test as JSON, one line a test
+    /// Print the effect of each pass as JSON, one line for each test
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list)
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 }
 
-/// Versions of LLVM, the newest first, of which an `opt` may be installed.
+/// The versions of LLVM whose `opt` is looked for, from the last one down.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=30;
 
 pub fn main(args: Args) -> ExitCode {
@@ -98,7 +103,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// So many tests are read before the first of them is looked at: threads that they share are compiled once.
+/// So many tests are read ahead, so that threads that they share are compiled once.
 const AHEAD: usize = 1024;
 
 type Run<T> = std::result::Result<T, (u8, Box<Diag>)>;
@@ -139,7 +144,7 @@ fn run(args: &Args) -> Run<u8> {
     .map_err(input)?;
     let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
-    // What single passes do is made anew: the pass is what changes from one time to the next.
+    // Results of single passes are not cached: the pass is under development and changes each time.
     let store = match args.opt {
         Some(_) => None,
         None => Some(args.cache.open().map_err(input)?),
@@ -207,7 +212,8 @@ fn run(args: &Args) -> Run<u8> {
                 None => {
                     let given_up = court.gave_up();
                     survey.of(&test, &mut court).inspect(|passes| {
-                        // Another machine may have the time.
+                        // Results of a simulation that ran out of time are not stored: another
+                        // machine may be faster.
                         if let Some(known) = known.as_ref().filter(|_| court.gave_up() == given_up)
                         {
                             known.put(&test, passes);
@@ -216,7 +222,7 @@ fn run(args: &Args) -> Run<u8> {
                 }
             }
             .map(|mut passes| {
-                // Machine code is asked where something is wrong with it.
+                // The machine code is examined only for findings.
                 passes.machine = None;
                 table.add(&steps(&passes));
                 let said = match passes.guilty {
@@ -303,7 +309,7 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
             None => process::find(&format!("opt-{version}"))?,
         };
         process::find(&format!("clang-{version}"))?;
-        // The version of a program that somebody names shows in its name alone.
+        // The version of a program that the user names is known only from its name.
         let same = |tool: &String| tool.ends_with(&format!("-{version}"));
         args.tool.as_ref().is_none_or(same).then_some((version, tool))
     };
@@ -314,7 +320,7 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
     Ok((profile(&format!("clang-{version}-x86_64-O2"))?, Some(tool)))
 }
 
-/// What runs passes of spirv-opt.
+/// Runs passes of spirv-opt.
 struct Modules {
     opt: PathBuf,
     assembler: PathBuf,
@@ -324,7 +330,7 @@ struct Modules {
 }
 
 impl Modules {
-    /// The passes of a list. A name that is none is wrong before the first test.
+    /// The passes of a list. An unknown name is an error before the first test.
     fn of(list: &str, opt: &Path, profile: &Profile, stop: &Stop) -> Run<Modules> {
         let named = |name: &str| {
             let missing = || Diag::new(format!("`{name}` is not installed"));
@@ -374,7 +380,7 @@ impl Modules {
     }
 }
 
-/// What all passes of a compilation did, as one step.
+/// The effect of all passes of a compilation, as one step.
 fn steps(passes: &Passes) -> Vec<Step> {
     let effect = match (&passes.guilty, &passes.refused) {
         (Some(guilty), _) => Effect::Adds {
@@ -394,7 +400,7 @@ fn steps(passes: &Passes) -> Vec<Step> {
     vec![Step { pass, effect }]
 }
 
-/// The passes that added outcomes to a test.
+/// Text about the passes that added outcomes to a test, or made its module invalid.
 fn news(test: &str, steps: &[Step]) -> String {
     let mut out = String::new();
     for step in steps {
@@ -412,16 +418,16 @@ fn news(test: &str, steps: &[Step]) -> String {
     out
 }
 
-/// How often each pass did what.
+/// Counts of each pass's effects.
 #[derive(Default)]
 struct Table {
     /// In the order in which they first ran.
     passes: Vec<String>,
     counts: BTreeMap<String, [u64; 6]>,
-    /// Why code was refused, or is none; how often.
+    /// The reasons for which code was refused, and how often.
     refused: BTreeMap<String, u64>,
     invalid: BTreeMap<String, u64>,
-    /// Whether code comes as modules, which passes may make invalid.
+    /// Whether the code is in modules, which passes may make invalid.
     of_modules: bool,
 }
 
@@ -487,8 +493,8 @@ impl Table {
     }
 }
 
-/// Gives each bug of one compiler the pass that did it, and joins those with one root cause. `evidence`
-/// finds the executions behind a finding.
+/// Finds the responsible pass for each bug of one compiler, and joins bugs with one root cause.
+/// `evidence` finds the executions behind a finding.
 pub fn explain(
     report: &mut Report,
     profiles: &[String],
@@ -498,7 +504,8 @@ pub fn explain(
     let stop = common::stop();
     let mut court = Court::new(models)?;
     for finding in &mut report.findings {
-        // A write where the source only reads shows in code, too; what only a run showed does not.
+        // A write to a location that the source only reads can be found in the code, too. A crash
+        // that showed only in a run cannot.
         let in_code = finding.class == Class::Concurrency || !finding.faults.is_empty();
         let asked = in_code && finding.status != Status::Fixed && finding.label.is_empty();
         if !asked {
@@ -537,7 +544,7 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
             if is_gcc {
                 return Err("what writes is not looked for in dumps of gcc".into());
             }
-            // The place is called so in the whole test.
+            // The finding names the place as in the whole test, before reduction.
             let whole = litmus::read(&Source::new(finding.test.as_str(), &*finding.source));
             let whole = whole.map_err(|e| e.to_string())?;
             return of_write(&compiler, &whole, place).map_err(|e| e.text());
@@ -557,7 +564,7 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
     found().unwrap_or_else(unknown)
 }
 
-/// The pass that put in a write to a location which the source only reads.
+/// Finds the pass that added a write to a location which the source only reads.
 fn of_write(
     compiler: &Compiler,
     test: &litmus::Test,
@@ -577,7 +584,7 @@ fn of_write(
         ),
         function: guilty.function,
         operation: gained_of_code(&guilty.before, &guilty.after),
-        // A target asks for it.
+        // Such a write depends on the target.
         target: compiler.profile.arch.name().to_string(),
         before: guilty.before,
         after: guilty.after,
@@ -587,7 +594,7 @@ fn of_write(
     })
 }
 
-/// What the dumps of gcc say of a finding.
+/// Finds the responsible pass in the dumps of gcc.
 fn of_gcc(
     compiler: &Compiler,
     test: &litmus::Test,
@@ -620,13 +627,13 @@ fn of_gcc(
     let asked = Asked { test, source: &source, shown };
     let opinion = without::opinion(compiler, &asked, court, &suspect, &others);
     let (how_sure, why, note) = match opinion {
-        // What cannot be asked leaves the suspicion as it is.
+        // If leaving passes out fails, the suspicion stays as the dumps give it.
         Err(e) => {
             let note = format!("leaving passes out says nothing: {}", e.text());
             (sure(trail.sure), trail.why.to_string(), note)
         }
         Ok(opinion) => {
-            // Two ways that agree are more than one, and two that do not are less.
+            // The pass is likely if both methods agree, and only possible if they differ.
             let (how_sure, word) = match opinion.supports() {
                 true => (Sure::Likely, "likely"),
                 false => (Sure::Possible, "possible"),
@@ -661,7 +668,7 @@ fn sure(sure: machine::Sure) -> Sure {
     }
 }
 
-/// What was found, in a report's words.
+/// The answer in the words of a report.
 fn said(passes: &Passes) -> Culprit {
     let mut out =
         Culprit { dumps: passes.dumps, simulated: passes.simulated, ..Culprit::default() };
@@ -710,7 +717,7 @@ fn said(passes: &Passes) -> Culprit {
     out.why = why.to_string();
     if let Some(opinion) = &passes.opinion {
         let supports = opinion.supports(&out.pass, &machine.selection);
-        // Two ways that agree are more than one, and two that do not are less.
+        // The pass is likely if both methods agree, and only possible if they differ.
         out.sure = if supports { Sure::Likely } else { Sure::Possible };
         out.why = match (supports, out.sure == sure(how_sure)) {
             (_, true) => out.why,
@@ -719,7 +726,7 @@ fn said(passes: &Passes) -> Culprit {
         };
         out.notes.push(opinion.said());
     }
-    // A pass that is left out alone says more than a limit, behind which all passes are.
+    // Leaving out one pass is better evidence than a limit, which leaves out all later passes too.
     let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
     if let Some(cure) = cured {
         out.pass = cure.change.pass.clone();
@@ -728,7 +735,7 @@ fn said(passes: &Passes) -> Culprit {
     }
     for Omitted { change, opinion } in &passes.omitted {
         match opinion {
-            // It is said above.
+            // The text above has it already.
             Ok(omit::Opinion::Right) => {}
             Ok(opinion) => {
                 let said = opinion.said(&change.pass);

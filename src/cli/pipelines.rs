@@ -1,4 +1,4 @@
-//! `litmake pipelines`: which pipelines come with litmake, and copies of them to begin with.
+//! `litmake pipelines`: lists the pipelines that come with litmake, and copies them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use super::common;
 
 macro_rules! shipped {
     ($($path:literal),* $(,)?) => {
-        /// The files in `pipelines/`: those of its folders are what pipelines include and read.
+        /// The files in `pipelines/`. Those in its folders are included or read by pipelines.
         const SHIPPED: &[(&str, &str)] =
             &[$(($path, include_str!(concat!("../../pipelines/", $path)))),*];
     };
@@ -26,16 +26,17 @@ shipped! {
     "telechat-small.yaml", "telechat-table4.yaml", "upgrade.yaml",
 }
 
-/// List the pipelines that come with litmake, or search for some; `--copy` writes them into a folder,
-/// with the files that they use, to be run and changed.
+/// List the pipelines that come with litmake, or search for some. `--copy` writes them into a
+/// folder, with the files that they use, so that you can run and change them.
 ///
-/// Exit status: 0, or 2 where no pipeline fits or a file of another text is in the way.
+/// Exit status: 0, done; 2, no pipeline fits, or the folder has a file of that name with another
+/// text.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake pipelines abi
   litmake pipelines --copy litmus nightly && litmake run litmus/nightly.yaml")]
 pub struct Args {
-    /// Words that the pipeline's name or what it is about has, all of them
+    /// Words that must all be in the pipeline's name or description
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     copy: Option<PathBuf>,
 
-    /// One JSON object a pipeline, one a line
+    /// Print one JSON object a pipeline, one a line
     #[arg(long, conflicts_with = "copy")]
     json: bool,
 }
@@ -69,7 +70,8 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     let all: Vec<Pipeline> = SHIPPED.iter().filter_map(|(p, t)| pipeline(p, t)).collect();
-    // A name that is one pipeline's means that one, though it is in the names of others.
+    // A word that is the whole name of a pipeline means only that one, even if other names contain
+    // it.
     let exact = |p: &&Pipeline| matches!(&args.words[..], [word] if word == p.name);
     let has = |p: &Pipeline, word: &str| {
         format!("{} {}", p.name, p.about).to_lowercase().contains(&word.to_lowercase())
@@ -99,7 +101,7 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A file of a pipeline that can be run: it has a name.
+/// A file as a pipeline. None if it lies in a folder, because it cannot be run by itself.
 fn pipeline(path: &'static str, text: &'static str) -> Option<Pipeline> {
     let name = path.strip_suffix(".yaml").filter(|name| !name.contains('/'))?;
     let value = |key: &str| {
@@ -110,7 +112,7 @@ fn pipeline(path: &'static str, text: &'static str) -> Option<Pipeline> {
     Some(Pipeline { name, path, text, about: value("about").unwrap_or("") })
 }
 
-/// Writes pipelines, and the files in the folders that they name. What is there stays: a file with
+/// Writes pipelines, and the files in the folders that they name. Existing files stay: one with
 /// another text is an error before anything is written.
 fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
     let mut files: Vec<(&str, &str)> = Vec::new();
@@ -144,7 +146,7 @@ fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a line of a pipeline that is no comment names a folder beside it.
+/// Whether the pipeline's text, without comments, names a folder beside it.
 fn names(text: &str, folder: &str) -> bool {
     let code = text.lines().filter(|l| !l.trim_start().starts_with('#'));
     let mut words =
@@ -158,7 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// A pipeline that is in the folder and not in the program would be missing where litmake is installed.
+    /// litmake must work without its repository, so the program has to contain every file of the
+    /// folder.
     #[test]
     fn every_file_is_shipped() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines");

@@ -1,4 +1,4 @@
-//! `litmake profiles`: which profiles there are, and which compilers of theirs are installed.
+//! `litmake profiles`: lists the profiles, and says which of their compilers are installed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,34 +14,35 @@ use super::common;
 
 /// List profiles, or search for some: compiler, target, level, and whether it is installed.
 ///
-/// Exit status: 0, or 2 where no profile fits.
+/// Exit status: 0, done; 2, no profile fits.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake profiles                            the families, with their versions
   litmake profiles aarch64 O2 --installed     the profiles with both words in their names
   litmake profiles --family gcc --json")]
 pub struct Args {
-    /// Words that the profile's name has, all of them
+    /// Words that must all be in the profile's name
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// Of this compiler: clang, gcc, rustc, ...
+    /// Only profiles of this compiler: clang, gcc, rustc, ...
     #[arg(long, value_name = "COMPILER")]
     family: Option<String>,
 
-    /// For this machine: a dialect (AArch64), or a word between `-` in the profile's name (aarch64)
+    /// Only profiles for this target: a dialect (AArch64), or a word between `-` in the profile's
+    /// name (aarch64)
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 
-    /// At this level: O2
+    /// Only profiles at this level, such as O2
     #[arg(long, value_name = "LEVEL")]
     level: Option<String>,
 
-    /// Only those whose compiler is installed
+    /// Only profiles whose compiler is installed
     #[arg(long)]
     installed: bool,
 
-    /// One JSON object a profile, one a line
+    /// Print one JSON object a profile, one a line
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +56,7 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
-    // Many profiles share a compiler, which is looked for once.
+    // Many profiles share a compiler, so each is looked for once.
     let mut found: HashMap<String, bool> = HashMap::new();
     let mut chosen: Vec<(&Profile, bool)> = Vec::new();
     for profile in known.iter().filter(|p| fits(args, p)) {
@@ -99,7 +100,7 @@ fn fits(args: &Args, p: &Profile) -> bool {
         && is(&args.level, &|level| level_of(p) == level)
 }
 
-/// `O2`: the last word of the name.
+/// The level, such as `O2`: the variable `level`, or else the last word of the name.
 fn level_of(p: &Profile) -> &str {
     match p.variables.get("level") {
         Some(level) if level.len() > 1 => level,
@@ -123,7 +124,7 @@ fn json(p: &Profile, is_there: bool) -> serde_json::Value {
     })
 }
 
-/// A line a profile.
+/// Prints a line for each profile.
 fn each(chosen: &[(&Profile, bool)]) {
     let width = chosen.iter().map(|(p, _)| p.name.chars().count()).max().unwrap_or(0);
     for (p, is_there) in chosen {
@@ -132,7 +133,8 @@ fn each(chosen: &[(&Profile, bool)]) {
     }
 }
 
-/// A line a family: how its names are made, and the versions of its compiler that are installed.
+/// Prints a line for each family: the pattern of its names, and the installed versions of its
+/// compiler.
 fn families(chosen: &[(&Profile, bool)]) {
     let mut rows: Vec<(&str, usize, Vec<&str>)> = Vec::new();
     for group in chosen.chunk_by(|a, b| a.0.family == b.0.family) {

@@ -1,8 +1,8 @@
-//! What another machine needs to make the plan of a run again: the texts of all files that were read
-//! for it, and how they were named.
+//! Packs everything that another machine needs to make the plan of a run again: the texts of all
+//! files that were read for it, with their names.
 //!
-//! A worker reads the files from memory, under the same names from the same place, so that what is
-//! written relative to one another stays so. It does not know what is executed there.
+//! A worker reads the files from memory, under the same names and from the same folder, so that
+//! relative paths still work. This file does not know what is executed there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use litmake::profile::files::{Files, normal};
 use litmake::stage::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
-/// What is planned.
+/// The pipeline that is planned, with the user's variables and targets.
 pub struct Asked<'a> {
     pub pipeline: &'a Path,
     pub sets: &'a [(String, String)],
@@ -26,13 +26,13 @@ pub struct Asked<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
-    /// The folder that the run was started in, as all paths here without the first `/`.
+    /// The folder that the run was started in. All paths here lack the first `/`.
     folder: PathBuf,
-    /// The pipeline, from that folder.
+    /// The path of the pipeline, from that folder.
     pipeline: PathBuf,
     sets: Vec<(String, String)>,
     targets: Vec<String>,
-    /// The variables of the environment that the pipeline declares.
+    /// The environment variables that the pipeline declares.
     env: BTreeMap<String, Option<String>>,
     no_local: bool,
     files: Vec<(PathBuf, String)>,
@@ -44,7 +44,7 @@ fn below(path: &Path) -> PathBuf {
 }
 
 impl Recipe {
-    /// The recipe of a plan that was made.
+    /// The recipe of a finished plan.
     pub fn of(asked: &Asked, workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
         let folder = std::env::current_dir()
             .map_err(|e| Diag::new(format!("the working folder is not known: {e}")))?;
@@ -55,7 +55,7 @@ impl Recipe {
             .map(|(path, text)| (placed(&path), text.to_string()))
             .collect();
         let pipeline = match asked.pipeline.is_absolute() {
-            // From the folder to the root, and down again.
+            // From the folder up to the root, and down again.
             true => {
                 let up = below(&folder).components().map(|_| "..").collect::<PathBuf>();
                 up.join(below(asked.pipeline))
@@ -82,7 +82,7 @@ impl Recipe {
         serde_json::from_slice(bytes).ok()
     }
 
-    /// The pipeline as it is planned on the other machine.
+    /// The pipeline as the other machine plans it.
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "workers are of the feature"))]
     pub fn workspace(self) -> Workspace {
         if self.no_local {
@@ -104,7 +104,7 @@ impl Recipe {
 
 /// The files of a recipe, and the environment that it brings.
 struct Unpacked {
-    /// Where relative paths begin.
+    /// The folder that relative paths start from.
     folder: PathBuf,
     files: BTreeMap<PathBuf, Arc<[u8]>>,
     env: BTreeMap<String, Option<String>>,
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(read("night/p.yaml").as_deref(), Some("stages: []"));
         assert_eq!(read("./night/../../profiles/gcc.yaml").as_deref(), Some("name: gcc"));
         assert_eq!(read("/profiles/gcc.yaml").as_deref(), Some("name: gcc"));
-        // Nothing of the other machine is read in place of what was not sent.
+        // A file of the other machine is never read in place of one that was not sent.
         assert_eq!(read("/etc/passwd"), None);
         assert_eq!(there.list(Path::new("../profiles")), [Path::new("../profiles/gcc.yaml")]);
         assert_eq!(there.env("CC").as_deref(), Some("cc"));

@@ -1,7 +1,8 @@
-//! The options of a remote cache and of remote execution, for all commands that run pipelines, and what is said of it.
+//! The options of a remote cache and of remote execution, for all commands that run pipelines, and
+//! the messages about them.
 //!
-//! It knows the client where litmake is built with the feature `remote`. Else the options are there
-//! all the same, and say what is missing.
+//! Only this file knows the client, and only if litmake is built with the feature `remote`. Without
+//! it the options exist, and give an error that says what is missing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,73 +19,75 @@ use litmake::stop::Stop;
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Remote cache")]
 pub struct RemoteArgs {
-    /// A cache that speaks the Bazel Remote Execution API: grpc://HOST:PORT, or grpcs://HOST[:PORT] with
-    /// encryption. It is read where the local cache has nothing, and is given what was computed here
+    /// A remote cache, by the Bazel Remote Execution API: grpc://HOST:PORT, or grpcs://HOST[:PORT]
+    /// with encryption. litmake reads results that the local cache lacks, and uploads new ones
     #[arg(long, value_name = "URL", env = "LITMAKE_REMOTE_CACHE")]
     remote_cache: Option<String>,
 
     #[command(flatten)]
     access: Access,
 
-    /// Use results of the remote cache. With `false` everything that is missing here is computed
+    /// Use results of the remote cache. With `false`, litmake computes everything that the local
+    /// cache lacks
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     remote_accept_cached: bool,
 
-    /// Give results to the remote cache. Say `false` where the code of strangers runs, such as for pull
+    /// Upload results to the remote cache. Use `false` where foreign code runs, such as for pull
     /// requests
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     remote_upload_local_results: bool,
 
-    /// Go on without a remote cache that cannot be used. With `false` the status is 3 where that shows
-    /// at the beginning
+    /// Continue without the remote cache or executor if it cannot be used. With `false`, the run
+    /// ends with status 3 if that shows at its start
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     remote_local_fallback: bool,
 }
 
-/// How work is executed on other machines.
+/// The options of remote execution.
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Remote execution")]
 pub struct ExecutionArgs {
-    /// A server that executes actions, by the Bazel Remote Execution API: what is compiled and simulated is
-    /// done there, too. It reads the remote cache, which is the same server where none is named
+    /// A server that executes actions, by the Bazel Remote Execution API: its workers compile and
+    /// simulate tests, too. The remote cache that they share is this server, unless --remote-cache
+    /// names another
     #[arg(long, value_name = "URL", env = "LITMAKE_REMOTE_EXECUTOR")]
     remote_executor: Option<String>,
 
-    /// How many jobs may be under way [default: 8]
+    /// The largest number of jobs that are sent at a time [default: 8]
     #[arg(long, value_name = "N", requires = "remote_executor",
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     remote_jobs: Option<u32>,
 
-    /// How many cores of a worker a job takes [default: 1]
+    /// The number of a worker's cores that a job uses [default: 1]
     #[arg(long, value_name = "N", requires = "remote_executor",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     remote_cores: Option<u32>,
 
-    /// A property that workers have to have; may be repeated
+    /// A property that workers must have; may be repeated
     #[arg(long = "remote-platform", value_name = "NAME=VALUE", requires = "remote_executor",
           value_parser = super::common::assignment)]
     remote_properties: Vec<(String, String)>,
 
-    /// How many seconds a job may take on a worker [default: 600]
+    /// The seconds that a job may take on a worker [default: 600]
     #[arg(long, value_name = "SECONDS", requires = "remote_executor",
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     remote_execution_timeout: Option<u32>,
 
-    /// How many seconds jobs wait in a queue in which nothing moves [default: 60]
+    /// The seconds that jobs wait in a queue that does not move [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "remote_executor",
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     remote_queue_timeout: Option<u32>,
 
-    /// The program that workers run: one of the same version, such as one that is linked for them
-    /// [default: this one]
+    /// The program that workers run, which must have the same version: for example one that is
+    /// linked for their system [default: this program]
     #[arg(long, value_name = "FILE", requires = "remote_executor")]
     remote_worker: Option<PathBuf>,
 }
 
-/// What was asked for.
+/// The options of remote execution, with their defaults.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "it is of the feature"))]
 pub struct Execution {
     pub url: String,
@@ -97,7 +100,7 @@ pub struct Execution {
 }
 
 impl ExecutionArgs {
-    /// Brings `--jobs` into options. With 0, somebody else has to be there.
+    /// Puts `--jobs` into the options. 0 needs an executor.
     pub fn set_jobs(&self, jobs: Option<u32>, options: &mut run::Options) -> Result<()> {
         let Some(jobs) = jobs else { return Ok(()) };
         if jobs == 0 && !self.is_given() {
@@ -125,38 +128,39 @@ impl ExecutionArgs {
             properties: self.remote_properties.clone(),
             timeout: seconds(self.remote_execution_timeout, 600),
             patience: seconds(self.remote_queue_timeout, 60),
-            // It leads to the running program, even where its file was replaced.
+            // This link leads to the running program, even if its file was replaced.
             program: self.remote_worker.clone().unwrap_or_else(|| "/proc/self/exe".into()),
         })
     }
 }
 
-/// How an endpoint is reached.
+/// How to reach an endpoint.
 #[derive(clap::Args, Clone, Default)]
 pub struct Access {
-    /// Which of the caches at the URL
+    /// The name of the cache at the URL, if it has several
     #[arg(long, value_name = "NAME")]
     pub remote_instance_name: Option<String>,
 
-    /// A header for all requests: NAME=VALUE. A secret is read from a file, NAME=@FILE, or from a variable,
-    /// NAME=env:VARIABLE
+    /// A header for all requests, as NAME=VALUE. NAME=@FILE reads a secret from a file,
+    /// NAME=env:VARIABLE from a variable
     #[arg(long = "remote-header", value_name = "NAME=VALUE")]
     pub remote_headers: Vec<String>,
 
-    /// A program that tells headers, as Bazel's credential helpers do: PROGRAM for all servers, or
-    /// HOST=PROGRAM, or *.DOMAIN=PROGRAM; may be repeated
+    /// A program that prints headers, like Bazel's credential helpers: PROGRAM for all servers,
+    /// HOST=PROGRAM or *.DOMAIN=PROGRAM for some; may be repeated
     #[arg(long = "credential-helper", value_name = "[HOST=]PROGRAM")]
     pub credential_helpers: Vec<String>,
 
-    /// How many seconds one request may take [default: 10]
+    /// The seconds that one request may take [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub remote_timeout: Option<u32>,
 
-    /// How often a request is made again when the server is busy or gone [default: 5]
+    /// How often to repeat a request if the server is busy or gone [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub remote_retries: Option<u32>,
 
-    /// The authority that signed the server's certificate, as PEM [default: those of the system]
+    /// The authority that signed the server's certificate, as PEM [default: the system's
+    /// authorities]
     #[arg(long, value_name = "FILE")]
     pub tls_certificate: Option<PathBuf>,
 
@@ -174,8 +178,8 @@ impl RemoteArgs {
         self.remote_cache.is_some()
     }
 
-    /// Begins to use the remote cache, and remote execution, where they are asked for. Nothing, where they
-    /// are needed and cannot be used, which is said.
+    /// Connects to the remote cache and the executor that the options name. None if they must be
+    /// usable and are not, which is printed.
     pub fn open_for(&self, execution: &ExecutionArgs, dry: bool) -> Result<Option<Connection>> {
         let execution = execution.asked();
         let url = self.remote_cache.as_ref().or(execution.as_ref().map(|e| &e.url)).cloned();
@@ -189,7 +193,7 @@ impl RemoteArgs {
     }
 }
 
-/// A remote cache in use, or none.
+/// A connection to a remote cache, or none.
 #[derive(Default)]
 pub struct Connection {
     client: Option<Arc<client::Client>>,
@@ -201,20 +205,20 @@ impl Connection {
         self.client.clone().map(|client| client as Arc<dyn Remote>)
     }
 
-    /// Workers on other machines, where they are asked for.
+    /// Workers on other machines, if the options ask for them.
     pub fn elsewhere(&self) -> Option<Arc<dyn Elsewhere>> {
         let client = self.client.clone().filter(|_| self.executes);
         client.map(|client| client as Arc<dyn Elsewhere>)
     }
 
-    /// Says what workers have to plan, and what compilers answered here, once that is known.
+    /// Sets the recipe by which workers make the plan, and the answers of this machine's compilers.
     pub fn set_recipe(&self, recipe: Vec<u8>, answers: BTreeMap<Digest, Vec<u8>>) {
         if let Some(client) = &self.client {
             client.set_recipe(recipe, answers);
         }
     }
 
-    /// Waits until results are uploaded, ends the use, and says what came of it.
+    /// Waits until results are uploaded, closes the connection, and prints a summary.
     pub fn end(&self, stop: &Stop, quiet: bool) {
         if let Some(client) = &self.client {
             client::end(client, stop, quiet);
@@ -243,7 +247,7 @@ pub mod client {
     use super::{Access, Connection, Execution, RemoteArgs};
     use crate::cli::common::show_size;
 
-    /// No certificate, key or token is larger.
+    /// The largest size of a certificate, key or token.
     const MAX_SECRET: u64 = 1 << 20;
 
     /// The options of an endpoint.
@@ -336,7 +340,7 @@ pub mod client {
         Ok(Some(Connection { client: Some(Arc::new(client)), executes }))
     }
 
-    /// Options of an endpoint without one are a mistake.
+    /// An error if there are options for an endpoint, but no endpoint.
     pub fn check_unused(access: &Access) -> Result<()> {
         let Access {
             remote_instance_name,
@@ -358,7 +362,7 @@ pub mod client {
         }
     }
 
-    /// Says what an endpoint can do.
+    /// Prints what an endpoint can do.
     pub fn examine(url: &str, access: &Access, writes: bool) -> Result<ExitCode> {
         let mut options = options(url, access)?;
         options.writes = writes;
@@ -437,7 +441,7 @@ pub mod client {
 
     use super::{Access, Connection, Execution, RemoteArgs};
 
-    /// There is none.
+    /// Has no value: without the feature there is no client.
     pub enum Client {}
 
     impl Remote for Client {

@@ -1,4 +1,4 @@
-//! `litmake run`: runs a pipeline.
+//! `litmake run`: runs a pipeline and reports its findings.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -33,8 +33,9 @@ use super::{away, completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
-/// Exit status: 0, no new findings; 1, new findings; 2, the pipeline or its inputs are wrong;
-/// 3, something that the run needs failed (after everything else was done).
+/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
+/// the pipeline or its inputs are wrong; 3, something that the run needs failed, and everything
+/// that does not depend on it is done.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake run pipelines/quickstart.yaml
@@ -54,7 +55,8 @@ pub struct Args {
     #[command(flatten)]
     pub execution: ExecutionArgs,
 
-    /// Workers [default: one a core]. With --remote-executor, 0 leaves to other machines what they can do
+    /// Workers on this machine [default: one a core]. With --remote-executor, 0 leaves everything
+    /// to other machines that they can do
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
@@ -64,68 +66,69 @@ pub struct Args {
     #[command(flatten)]
     pub ask: findings::Ask,
 
-    /// Known findings [default: the pipeline's `baseline`]
+    /// A file of known findings, which do not make the run fail [default: the pipeline's
+    /// `baseline`]
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
-    /// Add the run to the record of runs in this folder (`litmake history`, `litmake site`). Left out, no
-    /// record is kept; with `--watch` none is
+    /// Add the run to the record of runs in this folder (`litmake history`, `litmake site`).
+    /// Without this option, and with `--watch`, no record is kept
     #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY")]
     history: Option<PathBuf>,
 
     #[command(flatten)]
     about: history::About,
 
-    /// Write a JSON line for each event
+    /// Write each event of the run as a line of JSON, while it runs
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
-    /// Run part I of N of the tests
+    /// Run part I of N of the tests; `litmake merge` joins the reports of all parts
     #[arg(long, value_name = "I/N", value_parser = common::part)]
     shard: Option<(u32, u32)>,
 
-    /// Say what would run, and run nothing
+    /// Say what would run and why, and run nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// Go on with other items when one fails (the default)
+    /// Continue with other items when one fails (the default)
     #[arg(short, long, overrides_with = "fail_fast")]
     keep_going: bool,
 
-    /// Stop when something that the run needs fails
+    /// Stop as soon as something that the run needs fails
     #[arg(long)]
     fail_fast: bool,
 
-    /// Ask tools again about inputs that they refused in earlier runs; after a day they are asked
-    /// in any case
+    /// Ask tools again about inputs that they refused in earlier runs; without this option they are
+    /// asked again after a day
     #[arg(long)]
     ask_again: bool,
 
-    /// Stay, and run again what a saved edit touches
+    /// Keep running, and after each saved edit run the steps that depend on it
     #[arg(long)]
     watch: bool,
 
-    /// Show no progress and no notes, and sum up in fewer words
+    /// Show no progress and no notes, and print a shorter summary
     #[arg(short, long)]
     quiet: bool,
 
-    /// Say more
+    /// Print more: with a dry run every task, otherwise a longer summary
     #[arg(short, long)]
     verbose: bool,
 }
 
 #[derive(clap::Args)]
 pub struct PlanArgs {
-    /// The pipeline
+    /// The pipeline, a YAML file
     #[arg(value_name = "PIPELINE")]
     pub pipeline: PathBuf,
 
-    /// Stages to run, with what they need: STAGE, or STAGE:VALUE for the instances in which a
-    /// variable has that value
+    /// Stages to run, with everything that they need: STAGE, or STAGE:VALUE for the instances in
+    /// which a variable has that value [default: all]
     #[arg(value_name = "TARGET", add = ArgValueCompleter::new(completions::stages))]
     pub targets: Vec<String>,
 
-    /// Give a variable another value
+    /// Give a variable of the pipeline another value; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = common::assignment)]
     pub sets: Vec<(String, String)>,
 }
@@ -156,7 +159,7 @@ fn run(args: &Args) -> Result<u8> {
         output::hush();
     }
     let mut workspace = args.plan.workspace();
-    // What is wrong with the pipeline is said before anything is opened.
+    // Errors in the pipeline are reported before anything is opened.
     workspace.plan()?;
     let store = Arc::new(args.cache.open()?);
     let mut options = Options {
@@ -204,7 +207,8 @@ fn run(args: &Args) -> Result<u8> {
     Ok(common::status_of(heard(args, &*listener).unwrap_or(report.exit_status())))
 }
 
-/// The exit status of a run whose events could not all be written, which is said.
+/// The exit status of a run whose events could not all be written, after an error message. None if
+/// they were written.
 pub fn heard(args: &Args, listener: &dyn Listener) -> Option<u8> {
     let (error, path) = (listener.trouble()?, args.events.as_ref()?);
     eprintln!("error: cannot write events to {}: {error}", path.display());
@@ -222,7 +226,7 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     Ok(Box::new(All(all)))
 }
 
-/// Closes the cache when a run has ended; where it was stopped, says how to go on.
+/// Closes the cache at the end of a run. After a stop, says how to continue.
 pub fn end(store: &Store) {
     match common::stopped_status() {
         None => common::reduce(store),
@@ -235,18 +239,18 @@ pub fn end(store: &Store) {
     }
 }
 
-/// What is found out of the bugs of a report before it is said which of them are known.
+/// Adds to the bugs of a report, before the baseline says which of them are known.
 pub type Look<'a> = &'a mut dyn FnMut(&mut Report, &mut Investigator) -> Result<()>;
 
-/// Who looks at a run before its report is finished.
+/// Functions that look at a run before its report is finished.
 #[derive(Default)]
 pub struct Eyes<'a> {
-    /// At what the run made, before anything is found out about it.
+    /// Called with the results of the run, before its differences are investigated.
     pub ran: Option<&'a mut dyn FnMut(&Ran)>,
     pub report: Option<Look<'a>>,
 }
 
-/// One run of a graph, to its report.
+/// Runs a graph once, and returns its report.
 #[expect(clippy::too_many_arguments, reason = "a run has these parts")]
 pub fn once(
     workspace: &Workspace,
@@ -305,7 +309,8 @@ pub fn once(
     }
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
-        // A test that failed was not looked at; in a run that was stopped, any may not have been.
+        // The run did not judge a test that failed. A stopped run may not have judged any given
+        // test.
         let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
         known.apply(&mut report, |test, profiles| {
             let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
@@ -337,7 +342,7 @@ pub fn once(
     Ok(report)
 }
 
-/// Says that a baseline that was asked for is not there.
+/// The error that a baseline given on the command line does not exist.
 fn no_baseline(path: &Path) -> Box<Diag> {
     Diag::new(format!("there is no baseline {}", path.display()))
         .help("`litmake baseline update REPORT --baseline FILE` writes one from a report")
@@ -372,7 +377,7 @@ pub fn job_summary(report: &Report) {
     }
 }
 
-/// The summary at the end, whose names and messages are harmless before they are painted.
+/// Prints the summary at the end. Names and messages are made harmless before the text is coloured.
 pub fn say_summary(report: &Report, style: Style) {
     let text = summary(&report.harmless(), style);
     match on_github() {
@@ -391,18 +396,18 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
     args.formats.write(report)
 }
 
-/// Files in which a report is written for others to show.
+/// The files that a report is written to.
 #[derive(clap::Args)]
 pub struct Formats {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Leave times and cache counts out of the report, so that equal results are equal bytes
+    /// Leave times and cache counts out of the report, so that equal results give equal bytes
     #[arg(long)]
     stable: bool,
 
-    /// Write the report as a page for a browser
+    /// Write the report as one self-contained page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 

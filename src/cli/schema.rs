@@ -1,13 +1,14 @@
-//! `litmake schema`: the JSON Schema of pipeline and profile files, and of reports.
+//! `litmake schema`: prints the JSON Schema of pipeline files, profile files and reports.
 
 use std::process::ExitCode;
 
 use litmake::pipeline::reference;
 
-/// Print the JSON Schema of pipeline or profile files, with which editors complete and check, or of
-/// reports.
+/// Print the JSON Schema of pipeline or profile files, which lets editors complete and check them,
+/// or of reports.
 #[derive(clap::Args)]
 pub struct Args {
+    /// The files that the schema describes
     #[arg(value_enum, default_value = "pipeline")]
     what: What,
 }
@@ -16,9 +17,9 @@ pub struct Args {
 enum What {
     Pipeline,
     Profile,
-    /// What `--report` writes
+    /// The reports that `--report` writes
     Report,
-    /// The reference of all keys, as Markdown
+    /// The reference of all keys, as Markdown (no schema)
     Reference,
 }
 

@@ -10,10 +10,10 @@ use litmake::litmus::Arch;
 
 use super::common;
 
-/// Print classical tests by their names: a family (MP, SB, LB, WRC, IRIW, ...), and for each of its threads
-/// with two accesses what is between these.
+/// Print classical tests by their names: a family (MP, SB, LB, WRC, IRIW, ...), and what stands
+/// between the two accesses of each thread.
 ///
-/// Exit status: 0, or 2 where a name stands for no test.
+/// Exit status: 0, done; 2, there is no test of a name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake show MP+dmb.sy+addr
@@ -21,11 +21,13 @@ use super::common;
   litmake show SB+mfences | litmake sim -
   litmake show --list                         the families")]
 pub struct Args {
-    /// Names of tests: `SB` (program order), `SB+dmb.sys` (one thing in all threads), `MP+popl+poap`
+    /// Names of tests: `SB` (plain program order), `SB+dmb.sys` (the same in all threads),
+    /// `MP+popl+poap`
     #[arg(value_name = "NAME", required_unless_present = "list")]
     names: Vec<String>,
 
-    /// The dialect [default: the first of AArch64, X86_64, RISCV, PPC, ARM, MIPS and C that has what the name says]
+    /// The dialect [default: the first of AArch64, X86_64, RISCV, PPC, ARM, MIPS and C that has all
+    /// parts of the name]
     #[arg(long, value_name = "DIALECT", value_parser = arch)]
     arch: Option<Arch>,
 
@@ -34,7 +36,7 @@ pub struct Args {
     list: bool,
 }
 
-/// Where no dialect is given, the first of these that knows all parts of a name.
+/// Without `--arch`, the first of these that has all parts of a name is used.
 const ORDER: [Arch; 7] =
     [Arch::AArch64, Arch::X86_64, Arch::RiscV, Arch::Ppc, Arch::Arm, Arch::Mips, Arch::C];
 

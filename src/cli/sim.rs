@@ -1,4 +1,4 @@
-//! `litmake sim`: what a model allows, test by test, in herd's log format.
+//! `litmake sim`: prints the outcomes that a model allows, test by test, in herd's log format.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -24,11 +24,12 @@ use litmake::stop::Stopping;
 use super::byname::ByName;
 use super::{byname, common, completions};
 
-/// Simulate litmus tests: print every outcome that a memory model allows.
+/// Print every outcome that a memory model allows for litmus tests.
 ///
-/// Prints one block a test, in the order given, in the format of herd's logs. A test that
-/// cannot be read or simulated gives an error on standard error, the others go on, and the exit
-/// status is 2.
+/// The command prints one block a test, in the given order, in the format of herd's logs.
+///
+/// Exit status: 0, done; 2, a test could not be read or simulated. Its error is on standard error,
+/// and the other tests are simulated all the same.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake sim SB.litmus                       the default model of the test's architecture
@@ -42,86 +43,87 @@ use super::{byname, common, completions};
   find . -name '*.litmus' | litmake sim --names wanted @-
                                               tests whose paths are read from standard input")]
 pub struct Args {
-    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list); `-` is a test on standard input, and `@-` a list
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
+    /// relative to the list); `-` is a test on standard input, and `@-` a list
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
     #[command(flatten)]
     named: byname::Lists,
 
-    /// The model: a built-in name or a cat file [default: by architecture]
+    /// The model: a built-in name or a cat file [default: by dialect]
     #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
     model: Option<String>,
 
-    /// A folder in which models and what they include are looked up first
+    /// A folder in which models and the files that they include are looked up first
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
 
-    /// A bell file: the annotations that the model has beyond those of the dialect
+    /// A bell file: declares annotations that the model adds to those of the dialect
     #[arg(long, value_name = "FILE")]
     bell: Option<String>,
 
-    /// A macro file: what functions that C tests call stand for
+    /// A macro file: defines functions that C tests call
     #[arg(long, value_name = "FILE")]
     macros: Option<String>,
 
     /// A configuration file of herd's, for the model, bell file, macros and variants that it names;
-    /// what is given beside it comes first
+    /// options on the command line go before it
     #[arg(long, value_name = "FILE")]
     conf: Option<String>,
 
-    /// Set a variant that the model asks about (such as `mixed`), or that says which accesses
-    /// are single (`lse2`, `lpae`, `avx`) or that LLVM's pointers have 32 bits (`ptr32`)
+    /// Set a variant that the model asks about (such as `mixed`), that says which accesses are
+    /// single (`lse2`, `lpae`, `avx`), or that gives LLVM's pointers 32 bits (`ptr32`)
     #[arg(long, value_name = "NAME")]
     variant: Vec<String>,
 
-    /// Leave the check of this name out of the model
+    /// Leave the checks of these names out of the model
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     skip_check: Vec<String>,
 
-    /// How often the body of a loop may run; a test that was cut says so [default: 2]
+    /// How often the body of a loop may run; the output marks a test that needs more [default: 2]
     #[arg(long, value_name = "N")]
     unroll: Option<u32>,
 
-    /// Give up on a test after this many seconds
+    /// Give up on a test after S seconds [default: never]
     #[arg(long, value_name = "S")]
     timeout: Option<f64>,
 
-    /// How executions are gone through; all ways find the same
+    /// How to search the executions; all engines find the same outcomes
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineName,
 
-    /// Say why a final state is forbidden, or show an execution that has it; a state is
+    /// Say why the model forbids a final state, or show an execution that has it; a state is
     /// `0:X1=1; [x]=2`, any proposition, or `condition` for the test's own
     #[arg(long, value_name = "STATE", conflicts_with = "json")]
     explain: Option<String>,
 
-    /// Draw the executions that satisfy the condition, or fail to
+    /// Draw executions that satisfy the condition's proposition; if the model allows none,
+    /// forbidden ones
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "explain"])]
     show: Option<ShowFormat>,
 
-    /// Draw those of this state instead
+    /// Draw executions with this state instead
     #[arg(long, value_name = "STATE", requires = "show")]
     show_of: Option<String>,
 
-    /// How many executions to draw for a state
+    /// The number of executions to draw for a state
     #[arg(long, default_value_t = 1, value_name = "N", requires = "show")]
     show_limit: usize,
 
-    /// Where the drawing goes [default: standard output]
+    /// The file for the drawing [default: standard output]
     #[arg(short, long, value_name = "FILE", requires = "show")]
     output: Option<PathBuf>,
 
-    /// One JSON object a test, one a line
+    /// Print one JSON object a test, one a line
     #[arg(long)]
     json: bool,
 
-    /// Leave the lines `Hash=` out: tools that compare logs by hash stop at those of another tool
+    /// Leave out the lines `Hash=`: tools that compare logs by hash refuse hashes of another tool
     #[arg(long)]
     no_hash: bool,
 
-    /// Threads to use [default: all cores]
+    /// The number of threads [default: all cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
 }
@@ -136,13 +138,14 @@ enum ShowFormat {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum EngineName {
-    /// By enumeration, and by the solver where that takes long
+    /// Enumerates, and uses the solver if that takes long
     Auto,
-    /// One by one
+    /// Enumerates executions one by one
     Enumerate,
-    /// By a SAT solver that learns from what the model forbids
+    /// Uses a SAT solver that learns from executions that the model forbids
     Solve,
-    /// All of them, judged by the interpreter of models: slow, to check the others
+    /// Enumerates all executions and checks each with the interpreter of models: slow, to check the
+    /// other engines
     Exhaustive,
 }
 
@@ -171,7 +174,7 @@ pub fn main(args: Args) -> ExitCode {
 /// A model that is loaded when the first test asks for it.
 type Asked = Arc<OnceLock<Result<Arc<Model>>>>;
 
-/// Models by architecture.
+/// The loaded models, by dialect.
 struct Models<'a> {
     args: &'a Args,
     conf: &'a Conf,
@@ -203,7 +206,8 @@ impl Models<'_> {
         };
         let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;
         for variant in &args.variant {
-            // A variant is asked for by name, or says which accesses are single.
+            // The model may ask for a variant by name. Other variants say which accesses are
+            // single.
             let asks = |f: &cat::load::Loaded| {
                 f.source.text.to_lowercase().contains(&format!("\"{}\"", variant.to_lowercase()))
             };
@@ -219,7 +223,7 @@ impl Models<'_> {
     }
 }
 
-/// Whether every test was read and simulated.
+/// Simulates the tests; says whether each of them could be read and simulated.
 fn run(args: &Args) -> Result<bool> {
     let timeout = match args.timeout {
         Some(s) if s.is_finite() && s > 0.0 => Some(Duration::from_secs_f64(s.min(1e9))),
@@ -274,7 +278,7 @@ fn run(args: &Args) -> Result<bool> {
     };
     let Some(path) = &args.output else {
         let good = in_order(&paths, jobs, one)?;
-        // Where tests could not be read, that was said.
+        // Errors of tests that could not be read are printed already.
         if good {
             named.some(paths.len())?;
         }
@@ -290,7 +294,7 @@ fn run(args: &Args) -> Result<bool> {
     Ok(true)
 }
 
-/// Explains or draws what satisfies a test's proposition.
+/// Explains or draws executions that satisfy a test's proposition.
 fn pictured(
     args: &Args,
     simulator: &mut Simulator,
@@ -309,8 +313,8 @@ fn pictured(
     })
 }
 
-/// Runs `one` on every path with several threads, and prints the results in input order as
-/// soon as they and all before them are there.
+/// Runs `one` on every path in several threads, and prints each result, in the order of the paths,
+/// as soon as the results before it are printed.
 fn in_order(
     paths: &[PathBuf],
     jobs: usize,
@@ -321,7 +325,7 @@ fn in_order(
     }
     struct Done {
         results: HashMap<usize, Result<String>>,
-        /// Results before this one are printed: workers do not run far ahead of it.
+        /// Results before this one are printed. Workers stay close to it.
         printed: usize,
     }
     let ahead = 64 * jobs.max(1);
@@ -375,7 +379,7 @@ fn in_order(
                 Ok(text) => out.write_all(text.as_bytes()),
                 Err(diag) => {
                     good = false;
-                    // Keep the two streams in step for whoever reads both on a terminal.
+                    // Keeps standard output and standard error in order for a reader of both.
                     let flushed = out.flush();
                     eprintln!("{diag}");
                     flushed
@@ -392,13 +396,13 @@ fn in_order(
     written(wrote, good)
 }
 
-/// Ends the program at an interrupt, with all results before the next written.
+/// Ends the program at an interrupt, after writing the results so far.
 fn going_on(out: &mut impl Write, at: usize, paths: &[PathBuf]) -> ! {
     let _ = out.flush();
     common::stopped_before(at, paths.len(), paths[at].display())
 }
 
-/// The same on this thread alone.
+/// The same in this thread alone.
 fn one_by_one(
     paths: &[PathBuf],
     one: impl Fn(&mut Simulator, &Path) -> Result<String>,
@@ -427,7 +431,7 @@ fn one_by_one(
     written(out.flush(), good)
 }
 
-/// A panic in one test is that test's error, and the others go on.
+/// Runs one test. A panic becomes an error of that test, and the others go on.
 fn guarded(
     one: &impl Fn(&mut Simulator, &Path) -> Result<String>,
     simulator: &mut Simulator,
@@ -440,7 +444,7 @@ fn guarded(
     })
 }
 
-/// A reader that has seen enough, as `| head`, is no error of ours.
+/// A closed pipe, as by `| head`, is no error.
 fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
     match result {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(good),
@@ -483,8 +487,8 @@ fn block(test: &litmus::Test, outcomes: &Outcomes, hash: bool) -> String {
     out
 }
 
-/// A hash of the test's text from its initial state on, blanks folded: the name and the
-/// comments before it do not count. The canonical hash is in the JSON output.
+/// A hash of the test's text from its initial state on, with blanks folded: it ignores the name and
+/// the comments before. The canonical hash is in the JSON output.
 fn text_hash(test: &litmus::Test) -> String {
     let text = &test.source.text;
     let body = text.find('{').map_or(&**text, |i| &text[i..]);

@@ -1,4 +1,4 @@
-//! `litmake site`: static pages of a record of runs.
+//! `litmake site`: writes static pages of a record of runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,15 +9,15 @@ use litmake::site;
 use super::common;
 use super::history::FolderArg;
 
-/// Write a site about a record of runs: all runs with trends, all bugs, compilers against bugs, a page for each
-/// bug and each run.
+/// Write static pages of a record of runs: all runs with trends, all bugs, compilers against bugs,
+/// and a page for each bug and each run.
 ///
 /// The pages need no server and no network.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake site pages --history history")]
 pub struct Args {
-    /// The folder to write the pages into
+    /// The folder for the pages
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 

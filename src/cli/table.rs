@@ -1,4 +1,4 @@
-//! `litmake table`: the numbers of a report, in the form of Telechat's Table IV.
+//! `litmake table`: prints the counts of a report, in the form of Telechat's Table IV.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,7 +8,8 @@ use litmake::report::{statement, table};
 
 use super::common;
 
-/// Print what comparisons came to, by architecture, compiler and level, as Telechat's Table IV.
+/// Print the counts of a report by architecture, compiler and level, in the form of Telechat's
+/// Table IV.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake run pipelines/telechat-table4.yaml --report report.json
@@ -20,12 +21,12 @@ pub struct Args {
     #[arg(value_name = "REPORT")]
     report: PathBuf,
 
-    /// Of what changed between compilers, name every test
+    /// Also name every test whose code or outcomes changed between compilers
     #[arg(short, long)]
     verbose: bool,
 
-    /// Print the ABI statement of mixed compilers, in Markdown: which of them fit together, the code of each operation by
-    /// compiler and version, and what they were tested with
+    /// Print the ABI statement of mixed compilers, in Markdown: which of them fit together, the
+    /// code of each operation by compiler and version, and the tests that this is based on
     #[arg(long, conflicts_with = "verbose")]
     abi: bool,
 }

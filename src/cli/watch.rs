@@ -1,6 +1,6 @@
-//! `litmake run --watch`: stays, and runs again what a saved edit touches.
+//! `litmake run --watch`: keeps running, and runs again what a saved edit affects.
 //!
-//! What an edit touches, the workspace says: whatever was read for the plan and its graph counts, and nothing else.
+//! The workspace decides that: an edit counts if the plan or its graph read the file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::remote::Connection;
 use super::run::{self, Args};
 use super::{away, common, findings};
 
-/// Editors save in several steps; what comes within this time is one edit.
+/// Editors save in several steps; changes within this time are one edit.
 const SETTLE: Duration = Duration::from_millis(15);
 
 pub fn run(
@@ -29,7 +29,7 @@ pub fn run(
     options: Options,
     remote: &Connection,
 ) -> Result<u8> {
-    // Workers are told of each plan.
+    // Each new plan is sent to the workers.
     let prepare = |workspace: &mut Workspace, notes| {
         away::prepare(remote, &args.plan.asked(), workspace, store, notes)
     };
@@ -68,7 +68,8 @@ pub fn run(
                 let folder = args.ask.findings.as_deref();
                 findings::place(&mut report, &findings::used(&prepared.plan), folder)?;
                 run::say(args, &report)?;
-                // A compiler may have been exchanged under the run; it is asked before the next one.
+                // A compiler may have been exchanged during the run, so after errors it is
+                // identified again before the next run.
                 failed = !report.errors.is_empty();
                 status = run::heard(args, &*listener).unwrap_or(report.exit_status());
             }
@@ -78,7 +79,7 @@ pub fn run(
             }
         }
         eprintln!("litmake: done in {} ms; watching", start.elapsed().as_millis());
-        // What the run itself writes, and what nothing reads, is no reason for another one.
+        // Files that the run itself writes, and files that nothing reads, start no other run.
         loop {
             let Some(mut changed) = changes(&receive) else { return Ok(common::status_of(status)) };
             changed.retain(|p| !p.starts_with(&cache));
@@ -95,7 +96,7 @@ pub fn run(
                     }
                     Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
                 }
-                // What was looked at to find that out may lie elsewhere.
+                // The new plan may depend on files in other folders.
                 watched.add(workspace.folders(&prepared.built));
             }
             if again {
@@ -105,12 +106,12 @@ pub fn run(
     }
 }
 
-/// The folders in which changes are told of.
+/// The folders whose changes are reported.
 struct Watched {
     watcher: RecommendedWatcher,
     whole: BTreeSet<PathBuf>,
     own: BTreeSet<PathBuf>,
-    /// Those that are not there yet.
+    /// Folders that do not exist yet.
     awaited: Folders,
 }
 
@@ -145,7 +146,8 @@ impl Watched {
         }
     }
 
-    /// The awaited folders that have come, which are watched from now on. What is in them came unseen.
+    /// The awaited folders that exist now, which are watched from here on. Their files appeared
+    /// unseen, so they count as changed.
     fn come(&mut self) -> BTreeSet<PathBuf> {
         let awaited = std::mem::take(&mut self.awaited);
         let all = awaited.whole.iter().chain(&awaited.own);
@@ -154,7 +156,8 @@ impl Watched {
         out
     }
 
-    /// Watches the folder in which another, or one above that, would appear.
+    /// Watches the nearest existing folder above, in which `folder` or one of its parents will
+    /// appear.
     fn await_in(&mut self, folder: &Path) {
         if let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir()) {
             self.add_own(above);
@@ -170,13 +173,13 @@ impl Watched {
         }
     }
 
-    /// Whether a folder is watched with all that is below it.
+    /// Whether a folder is watched, with everything below it.
     fn has(&self, folder: &Path) -> bool {
         folder.ancestors().any(|above| self.whole.contains(above))
     }
 }
 
-/// The files of the next edit; nothing where the run is stopped.
+/// The files of the next edit; none if the run is stopped.
 fn changes(receive: &Receiver<Option<notify::Result<notify::Event>>>) -> Option<BTreeSet<PathBuf>> {
     let mut out = BTreeSet::new();
     while out.is_empty() {
@@ -192,7 +195,7 @@ fn changes(receive: &Receiver<Option<notify::Result<notify::Event>>>) -> Option<
     Some(out)
 }
 
-/// What an event tells of: where some were lost, of everything.
+/// The paths of an event. If events were lost, the root stands for everything.
 fn paths(event: notify::Event) -> Vec<PathBuf> {
     match event.kind {
         _ if event.need_rescan() => vec![PathBuf::from("/")],

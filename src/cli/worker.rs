@@ -1,20 +1,19 @@
 //! `litmake worker`: does a job that another litmake has sent, in the folder of an action.
 //!
-//! It is started by a server that executes actions, and not by people. What it gives is sealed
-//! together with the digest of the program that it is, so that whoever sent the job sees whether that
-//! is the program that was sent.
+//! A server that executes actions starts it; users do not. Its results are sealed with the digest
+//! of its own program, so that the sender can check that this is the program it sent.
 
 use std::process::ExitCode;
 
 use super::common;
 
-/// Do a job of a run on another machine; servers that execute actions start it.
+/// Do a job of a run on another machine; servers that execute actions start this command.
 ///
-/// Exit status: 0, done; 70, a compiler, a model or this program is not the one that the job names;
-/// 71, the job is damaged.
+/// Exit status: 0, done; 70, a compiler, a model or this program differs from the one that the job
+/// names; 71, the job is damaged.
 #[derive(clap::Args)]
 pub struct Args {
-    /// How many items are worked on at a time
+    /// The number of items that are worked on at a time
     #[arg(short, long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
@@ -48,7 +47,7 @@ mod work {
     use crate::cli::recipe::Recipe;
     use crate::cli::{away, common};
 
-    /// Why it ended without having done anything.
+    /// Why the worker ends without having done the job.
     pub struct Ended {
         pub status: u8,
         pub words: String,
@@ -62,7 +61,7 @@ mod work {
         Ended { status: work::REFUSED, words: words.into() }
     }
 
-    /// What lies under a name in the action's folder, opened.
+    /// Opens the sealed file of a name in the action's folder.
     fn opened(folder: &Path, name: &str, key: &Digest) -> Result<Vec<u8>, Ended> {
         let bytes = file::read(&folder.join(name), sealed::MAX as u64)
             .map_err(|e| unsound(format!("cannot read `{name}`: {e}")))?;
@@ -72,7 +71,8 @@ mod work {
     pub fn run(args: &Args) -> Result<(), Ended> {
         let folder = std::env::current_dir()
             .map_err(|e| unsound(format!("the working folder is not known: {e}")))?;
-        // A sandbox may have no folder for what is temporary. Where it cannot be made, who needs it says so.
+        // A sandbox may lack a folder for temporary files. If it cannot be made, the tool that
+        // needs it reports that.
         let _ = std::fs::create_dir_all(std::env::temp_dir());
         let program = work::digest_of_file(Path::new("/proc/self/exe"))
             .map_err(|e| unsound(format!("cannot read this program: {e}")))?;
@@ -100,7 +100,8 @@ mod work {
         store.put(&puts.collect::<Vec<_>>());
         let noting = Noting::new(&store);
         let mut workspace = recipe.workspace();
-        // Only what the job needs is looked at, and of compilers only those that have to work.
+        // Only the parts that the job needs are planned, and only compilers that have work are
+        // identified.
         let labels: BTreeSet<String> = job
             .tasks
             .iter()

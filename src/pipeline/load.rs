@@ -1,6 +1,6 @@
-//! Loading a pipeline: includes, variables, and the files they come from.
+//! Loads a pipeline: its includes, its variables, and the files that they come from.
 //!
-//! Nothing is decided here about what runs.
+//! This file decides nothing about what runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -17,43 +17,44 @@ use litmake_profile::yaml;
 use litmake_profile::yaml::Sp;
 
 const MAX_INCLUDE_DEPTH: usize = 32;
-/// A pipeline takes in so many files, each as often as it is named, and so many bytes of them.
+/// The largest number and total size of the files that a pipeline includes. A file counts each time
+/// that it is included.
 const MAX_INCLUDES: usize = 1000;
 const MAX_INCLUDED: usize = 32 << 20;
 
-/// A stage as it was read, with the file it stands in.
+/// A stage as read, with its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedStage {
     /// The file.
     pub source: Source,
-    /// The folder that its relative paths start from.
+    /// The folder that the stage's relative paths start from.
     pub dir: PathBuf,
-    /// The stage with its variables still as written.
+    /// The stage, in which variables are not yet replaced.
     pub stage: Sp<Stage>,
-    /// The same as it stands in the file.
+    /// The stage as a tree, from which it is read again when the values of variables are known.
     pub tree: Tree,
 }
 
-/// A pipeline with its includes taken in.
+/// A pipeline, with the content of the files that it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
-    /// As reports call it: the file's name, where it has none.
+    /// The name in reports; by default that of the file.
     pub name: String,
-    /// What it is for, for people.
+    /// What the pipeline is for, for people.
     pub about: Option<String>,
     /// The folder that the pipeline's own paths start from.
     pub dir: PathBuf,
-    /// The file, without what it includes.
+    /// The file itself, without its includes.
     pub source: Source,
-    /// Variables with their values, those of the command line put in.
+    /// Variables with their values; those of the command line replace those of the file.
     pub vars: BTreeMap<String, Setting>,
-    /// Declared environment variables and their values, where set.
+    /// The declared environment variables, with the values of those that are set.
     pub env: BTreeMap<String, Option<String>>,
     /// Profile files and globs, with the folder that each is relative to.
     pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
-    /// The findings that are known.
+    /// The file of known findings.
     pub baseline: Option<PathBuf>,
-    /// In the order in which they stand, those of included files first.
+    /// The stages in the order of the files, those of included files first.
     pub stages: Vec<LoadedStage>,
 }
 
@@ -109,7 +110,7 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
     Ok(pipeline)
 }
 
-/// What was taken in so far.
+/// The files that were included so far.
 struct Includes {
     /// The files that are being read, outermost first.
     open: Vec<PathBuf>,

@@ -1,6 +1,6 @@
-//! Pipelines: the YAML's types, loading, fan-out, the plan.
+//! Pipelines: the types of the YAML file, loading, instances, the plan.
 //!
-//! This room does not know how a stage does its work, nor what was done before.
+//! This crate does not know how a stage does its work, or what was done before.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 

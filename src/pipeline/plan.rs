@@ -1,7 +1,7 @@
-//! The plan: the slices of all stages in one list, in an order in which they can run.
+//! The plan: the instances of all stages in one list, in an order in which they can run.
 //!
-//! The plan is static: it depends on the files of the pipeline alone, never on results. So a dry
-//! run and a run have the same one.
+//! The plan depends only on the files of the pipeline, never on results. So a dry run and a run
+//! have the same plan.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use litmake_profile::family::Library;
 use litmake_profile::files::{Files, normal};
 use litmake_profile::{Profile, Profiles, forbidden};
 
-/// One instance of a stage, and what it consumes.
+/// One instance of a stage, and the nodes that it consumes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The instance.
@@ -36,18 +36,18 @@ impl Deref for Node {
     }
 }
 
-/// All instances of all stages, or of those that targets need.
+/// All instances of all stages, or of those that the targets need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What was planned.
+    /// The pipeline that this is the plan of.
     pub pipeline: Arc<Pipeline>,
-    /// Each node after those that it consumes.
+    /// The nodes, in an order in which each comes after those that it consumes.
     pub nodes: Vec<Node>,
     /// For each stage of the pipeline, its first node.
     firsts: Vec<usize>,
 }
 
-/// The folders in which profiles are looked for without being mentioned.
+/// The folders in which profiles are looked for by default.
 pub fn profile_folders(pipeline_dir: &Path) -> Vec<PathBuf> {
     let mut out = vec![PathBuf::from("profiles")];
     for beside in [pipeline_dir.join("profiles"), pipeline_dir.join("../profiles")] {
@@ -60,7 +60,7 @@ pub fn profile_folders(pipeline_dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Plan {
-    /// The plan that slices make.
+    /// Makes the plan from the slices of the stages.
     pub fn new(stages: &Stages, slice: &dyn Fn(usize) -> Result<Arc<Slice>>) -> Result<Plan> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut firsts = vec![0; stages.kinds.len()];
@@ -82,13 +82,13 @@ impl Plan {
         Ok(Plan { pipeline: stages.pipeline.clone(), nodes, firsts })
     }
 
-    /// An instance of a stage, where nothing was left out.
+    /// An instance of a stage, by its position; only valid while nothing is left out of the plan.
     pub fn node(&self, stage: usize, nth: usize) -> Option<&Node> {
         self.nodes.get(self.firsts.get(stage)? + nth)
     }
 
-    /// Keeps what the targets need: `stage`, or `stage:value` for the instances in which a
-    /// variable has that value (`*` and `?` as in file names).
+    /// Keeps only what the targets need. A target is `stage`, or `stage:value` for the instances in
+    /// which a variable has that value (`*` and `?` as in file names).
     pub fn keep(&mut self, targets: &[String]) -> Result<()> {
         let mut wanted = vec![false; self.nodes.len()];
         for target in targets {
@@ -132,7 +132,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Keeps the stages with these labels, and what they consume.
+    /// Keeps only the instances with these labels, and those that they consume.
     pub fn keep_labels(&mut self, labels: &BTreeSet<String>) {
         let wanted = self.nodes.iter().map(|n| labels.contains(&n.label)).collect();
         self.keep_marked(wanted);
@@ -160,7 +160,8 @@ impl Plan {
         self.nodes = kept;
     }
 
-    /// The boxes of a drawing, two lines each, and which consumes which: a box a stage, or a box an instance.
+    /// The boxes of a drawing, two lines each, and the edges from consumed boxes: one box for each
+    /// stage, or for each instance.
     fn boxes(&self, instances: bool) -> (Vec<[String; 2]>, BTreeSet<(usize, usize)>) {
         let mut names: Vec<&str> = Vec::new();
         let mut counts: Vec<usize> = Vec::new();
@@ -188,7 +189,7 @@ impl Plan {
         (lines.collect(), edges.collect())
     }
 
-    /// The plan as a Graphviz document, by stages or with each instance of them.
+    /// The plan as a Graphviz document, with a box for each stage or each instance.
     pub fn dot(&self, instances: bool) -> String {
         let (boxes, edges) = self.boxes(instances);
         let mut out =
@@ -202,7 +203,7 @@ impl Plan {
         out + "}\n"
     }
 
-    /// The plan as a Mermaid flowchart, by stages or with each instance of them.
+    /// The plan as a Mermaid flowchart, with a box for each stage or each instance.
     pub fn mermaid(&self, instances: bool) -> String {
         let (boxes, edges) = self.boxes(instances);
         let mut out = String::from("flowchart LR\n");
@@ -216,8 +217,8 @@ impl Plan {
     }
 }
 
-/// What is mixed runs on one machine: the profiles of code that is linked know it as one that runs
-/// all of them.
+/// Mixed code runs on one machine. So the profiles of code that is linked are changed to one
+/// machine that runs all of it.
 fn share_machines(nodes: &mut [Node]) {
     let change = |node: &mut Node, to: &dyn Fn(&mut Instance)| {
         to(Arc::make_mut(&mut node.instance));

@@ -1,8 +1,8 @@
-//! Planning as queries: what is read is an input, and each part of the plan is derived from the inputs
-//! that it uses. So a change plans again what uses the changed file, and nothing else.
+//! Planning as queries: files are inputs, and each part of the plan is derived from the inputs that
+//! it uses. So after a change, only what uses the changed file is planned again.
 //!
-//! This file does not know what runs. Compilers and devices never run inside a query, and what else is
-//! outside of files ([`Db::others`]) is the business of the rooms above.
+//! This file does not know what runs. Compilers and devices never run inside a query. Inputs that
+//! are no files ([`Db::others`]) belong to the crates above.
 
 #![allow(
     missing_docs,
@@ -27,55 +27,55 @@ use litmake_profile::family::{self, Family, Keys, Library};
 use litmake_profile::files::{Disk, Files, folder_of, normal};
 use litmake_profile::{Profile, Profiles};
 
-/// What a file holds, or why that is not known.
+/// The content of a file, or why it cannot be read.
 pub type Content = std::result::Result<Arc<[u8]>, (io::ErrorKind, String)>;
 
-/// A file that somebody looked at, whether or not it is there.
+/// A file that a query read or looked for, whether or not it exists.
 #[salsa::input]
 pub struct File {
-    /// As somebody named it.
+    /// The path, as the query named it.
     #[returns(ref)]
     pub path: PathBuf,
-    /// More bytes than this were not read.
+    /// At most so many bytes are read.
     #[returns(copy)]
     pub most: u64,
-    /// What it holds.
+    /// The content.
     #[returns(ref)]
     pub content: Content,
 }
 
-/// A folder that somebody listed.
+/// A folder that a query listed.
 #[salsa::input]
 pub struct Folder {
-    /// As somebody named it.
+    /// The path, as the query named it.
     #[returns(ref)]
     pub path: PathBuf,
-    /// What is in it, sorted.
+    /// The files in it, sorted.
     #[returns(ref)]
     pub files: Vec<PathBuf>,
 }
 
-/// What is to be planned.
+/// What to plan: a pipeline, with the user's variables and targets.
 #[salsa::input]
 pub struct Request {
-    /// The file.
+    /// The pipeline file.
     #[returns(ref)]
     pub pipeline: PathBuf,
-    /// Values that the command line gives to variables.
+    /// Values of variables from the command line.
     #[returns(ref)]
     pub sets: Vec<(String, String)>,
-    /// What is wanted; all, where there are none.
+    /// The targets; empty for all stages.
     #[returns(ref)]
     pub targets: Vec<String>,
-    /// Labels of instances, where these alone are wanted with what they consume.
+    /// Labels of instances: if given, only these are planned, with what they consume.
     #[returns(ref)]
     pub labels: Option<BTreeSet<String>>,
 }
 
-/// A stage of what is to be planned, by its name.
+/// A stage of a request, by its name.
 #[salsa::interned]
 pub struct StageName<'db> {
-    /// What is to be planned.
+    /// The request.
     #[returns(copy)]
     pub request: Request,
     /// The stage's name.
@@ -83,50 +83,50 @@ pub struct StageName<'db> {
     pub name: String,
 }
 
-/// One of a stage's instances.
+/// One instance of a stage.
 #[salsa::interned]
 pub struct Part<'db> {
     /// The stage.
     #[returns(copy)]
     pub stage: StageName<'db>,
-    /// Which of its instances.
+    /// The number of the instance in its stage.
     #[returns(copy)]
     pub nth: usize,
 }
 
-/// A profile as a file in a folder names it.
+/// A profile as a file in some folder names it.
 #[salsa::interned]
 pub struct ProfileName<'db> {
-    /// What is to be planned.
+    /// The request.
     #[returns(copy)]
     pub request: Request,
     /// The folder that the name is relative to.
     #[returns(ref)]
     pub dir: PathBuf,
-    /// A profile's name, or its file.
+    /// The name of a profile, or its file.
     #[returns(ref)]
     pub name: String,
 }
 
-/// Where queries find their inputs. An input is made when somebody asks for it first.
+/// Gives queries their inputs. An input is made when a query asks for it first.
 #[salsa::db]
 pub trait Db: salsa::Database {
-    /// A file of which at most so many bytes are read.
+    /// A file, of which at most `most` bytes are read.
     fn file(&self, path: &Path, most: u64) -> File;
-    /// What is in a folder.
+    /// The files in a folder.
     fn folder(&self, path: &Path) -> Folder;
-    /// An environment variable.
+    /// The value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
     /// Inputs that are no files.
     fn others(&self) -> &Others;
 }
 
-/// The inputs of rooms above, found by the type of what finds them.
+/// The inputs of the crates above, by the type that holds them.
 #[derive(Default)]
 pub struct Others(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
 
 impl Others {
-    /// Looks at what finds them, which is made where it is new.
+    /// Calls `look` with the holder of type `T`, which is made at first use.
     pub fn of<T: Any + Default + Send, R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         let mut all = lock(&self.0);
         let found = all.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
@@ -138,7 +138,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Files through the database, so that what is read is noted.
+/// Reads files through the database, so that queries depend on them.
 pub struct Noted<'db>(pub &'db dyn Db);
 
 impl Files for Noted<'_> {
@@ -158,7 +158,7 @@ impl Files for Noted<'_> {
     }
 }
 
-/// Profile files through the database, so that each is read once.
+/// Reads profile files through the database, so that each is read once.
 struct Remembered<'db> {
     db: &'db dyn Db,
     files: Noted<'db>,
@@ -198,7 +198,7 @@ fn profile_file(db: &dyn Db, file: File) -> Result<Arc<Keys>> {
     family::own(&Noted(db), file.path(db)).map(Arc::new)
 }
 
-/// The keys of a profile file, with those of what it extends under them.
+/// The keys of a profile file, completed by those of the profile that it extends.
 #[salsa::tracked(returns(clone), cycle_result = in_circle)]
 fn profile_chain(db: &dyn Db, file: File) -> Result<Arc<Keys>> {
     family::chain(&Remembered::new(db), file.path(db)).map(Arc::new)
@@ -210,13 +210,13 @@ fn in_circle(db: &dyn Db, _: salsa::Id, file: File) -> Result<Arc<Keys>> {
     Err(family::circle().or_at(&own.source, place))
 }
 
-/// The profiles that a file stands for.
+/// The profiles that a file defines.
 #[salsa::tracked(returns(clone))]
 fn profile_family(db: &dyn Db, file: File) -> Result<Family> {
     family::expand(&Noted(db), &*profile_chain(db, file)?)
 }
 
-/// The pipeline with its includes.
+/// The stages of the pipeline, with its includes.
 #[salsa::tracked(returns(clone))]
 fn stages(db: &dyn Db, request: Request) -> Result<Arc<Stages>> {
     let pipeline = load(&Noted(db), request.pipeline(db), request.sets(db))?;
@@ -230,7 +230,7 @@ fn profiles(db: &dyn Db, request: Request) -> Result<Arc<Profiles>> {
     plan::profiles(&Remembered::new(db), &stages.pipeline).map(Arc::new)
 }
 
-/// One profile. Whoever uses it does not depend on the others.
+/// One profile. A query that uses it does not depend on the other profiles.
 #[salsa::tracked(returns(clone))]
 fn profile<'db>(db: &'db dyn Db, of: ProfileName<'db>) -> Result<Arc<Profile>> {
     profiles(db, of.request(db))?.find(&Remembered::new(db), of.dir(db), of.name(db))
@@ -251,17 +251,17 @@ fn slice<'db>(db: &'db dyn Db, of: StageName<'db>) -> Result<Arc<Slice>> {
     of_stage(&stages, *at, &asked).map(Arc::new)
 }
 
-/// The whole plan, before what no target needs is left out.
+/// The whole plan, with stages that no target needs.
 #[salsa::tracked(returns(clone))]
 fn whole(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
     let stages = stages(db, request)?;
-    // What is wrong with profiles is said where no stage uses any, too.
+    // Errors in profiles are reported even if no stage uses a profile.
     profiles(db, request)?;
     let slice = |stage| slice(db, StageName::new(db, request, stages.name(stage).to_string()));
     Plan::new(&stages, &slice).map(Arc::new)
 }
 
-/// The plan of what targets need.
+/// The part of the plan that the targets need.
 #[salsa::tracked(returns(clone))]
 pub fn planned(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
     let whole = whole(db, request)?;
@@ -279,14 +279,14 @@ pub fn planned(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
     Ok(Arc::new(plan))
 }
 
-/// One instance as the plan has it. Whoever uses it does not depend on the others.
+/// One instance in the plan. A query that uses it does not depend on the other instances.
 #[salsa::tracked(returns(clone))]
 pub fn instance<'db>(db: &'db dyn Db, of: Part<'db>) -> Option<Arc<Instance>> {
     let node = node(db, of)?;
     Some(node.0)
 }
 
-/// The instances that one consumes.
+/// The instances that an instance consumes.
 #[salsa::tracked(returns(clone))]
 pub fn consumed<'db>(db: &'db dyn Db, of: Part<'db>) -> Vec<Arc<Instance>> {
     node(db, of).map(|node| node.1).unwrap_or_default()
@@ -301,7 +301,7 @@ fn node<'db>(db: &'db dyn Db, of: Part<'db>) -> Option<(Arc<Instance>, Vec<Arc<I
     Some((node.instance.clone(), inputs))
 }
 
-/// The part that an instance of a plan is.
+/// The key of an instance, for queries about it.
 pub fn part<'db>(db: &'db dyn Db, request: Request, instance: &Instance) -> Part<'db> {
     Part::new(db, StageName::new(db, request, instance.stage.clone()), instance.nth)
 }
@@ -337,7 +337,7 @@ impl Db for Database {
             .or_insert_with(|| Folder::new(self, path.to_path_buf(), self.source.list(path)))
     }
 
-    // The environment of a process is fixed when it starts.
+    // The environment of a process does not change.
     fn env(&self, name: &str) -> Option<String> {
         self.source.env(name)
     }
@@ -351,12 +351,12 @@ fn content(source: &dyn Files, path: &Path, most: u64) -> Content {
     source.content(path, most).map_err(|e| (e.kind(), e.to_string()))
 }
 
-/// A path as events name it: from the root, without `.` and `..`.
+/// A path as change events name it: from the root, without `.` and `..`.
 pub fn absolute(path: &Path) -> PathBuf {
     normal(&std::path::absolute(path).unwrap_or(path.into()))
 }
 
-/// A pipeline that is planned again and again.
+/// A pipeline that is planned again after each change of its files.
 pub struct Workspace {
     db: Database,
     request: Request,
@@ -364,12 +364,12 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// One that reads from the disk.
+    /// A workspace that reads from the disk.
     pub fn new(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Workspace {
         Workspace::over(Arc::new(Disk), pipeline, sets, targets)
     }
 
-    /// One whose files come from elsewhere.
+    /// A workspace that reads from `source`.
     pub fn over(
         source: Arc<dyn Files + Send + Sync>,
         pipeline: &Path,
@@ -380,7 +380,7 @@ impl Workspace {
         Workspace::with(storage, None, source, (pipeline, sets, targets))
     }
 
-    /// One that notes which queries are computed, for [`Workspace::executed`].
+    /// A workspace that records which queries run, for [`Workspace::executed`].
     pub fn noting(source: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
         let executed = Executed::default();
         let note = executed.clone();
@@ -410,27 +410,27 @@ impl Workspace {
         Workspace { db, request, executed }
     }
 
-    /// The database, for queries of rooms above.
+    /// The database, for queries of the crates above.
     pub fn db(&self) -> &dyn Db {
         &self.db
     }
 
-    /// The database for whoever sets inputs of its own. No query may be under way.
+    /// The database, to set inputs of the crates above. No query may be running.
     pub fn db_mut(&mut self) -> &mut dyn Db {
         &mut self.db
     }
 
-    /// What is planned.
+    /// The request that is planned.
     pub fn request(&self) -> Request {
         self.request
     }
 
-    /// Keeps the instances of some labels, with what they consume.
+    /// Keeps only the instances with these labels, and those that they consume.
     pub fn keep_labels(&mut self, labels: BTreeSet<String>) {
         self.request.set_labels(&mut self.db).to(Some(labels));
     }
 
-    /// The files that were read for the plan and for what follows from it, with their texts.
+    /// The files that were read for the plan and for results derived from it, with their texts.
     pub fn files(&self) -> Vec<(PathBuf, Arc<str>)> {
         let files: Vec<File> = lock(&self.db.files).values().copied().collect();
         let text = |file: &File| {
@@ -442,7 +442,8 @@ impl Workspace {
         out
     }
 
-    /// The plan of what was read last. The same plan comes back while nothing in it changes.
+    /// The plan for the last content of the files. While nothing in it changes, it is the same
+    /// object.
     pub fn plan(&self) -> Result<Arc<Plan>> {
         planned(&self.db, self.request)
     }
@@ -452,12 +453,12 @@ impl Workspace {
         profiles(&self.db, self.request)
     }
 
-    /// Looks again at what was read, where it may be at one of these paths; gives whether any of it is
-    /// not as it was. Only other content counts as a change: setting an input to an equal value would.
+    /// Reads the inputs at these paths again; says whether the content of any has changed. Inputs
+    /// with equal content are not set, because setting one always counts as a change.
     pub fn changed(&mut self, paths: &BTreeSet<PathBuf>) -> bool {
         let at = |path: &Path| {
             let path = absolute(path);
-            // Whatever was below a folder that came or went did so too.
+            // Everything below a folder that appears or disappears changes with it.
             path.ancestors().any(|above| paths.contains(above))
         };
         let listed = |folder: &Path| {
@@ -492,7 +493,7 @@ impl Workspace {
         changed
     }
 
-    /// The folders in which a change could matter: those of what was read.
+    /// The folders whose changes can matter: those of all files and folders that were read.
     pub fn folders(&self) -> BTreeSet<PathBuf> {
         let files = lock(&self.db.files);
         let files = files.keys().map(|(path, _)| folder_of(path));
@@ -500,8 +501,8 @@ impl Workspace {
         files.chain(folders.keys().cloned()).map(|path| absolute(&path)).collect()
     }
 
-    /// The queries that were computed since this was asked last, each by its name and what it was
-    /// asked about. Only where they are noted.
+    /// The queries that ran since the last call, each with its name and its key; only for a
+    /// workspace that records them.
     pub fn executed(&self) -> Vec<(String, salsa::Id)> {
         let keys = self.executed.as_ref().map(|keys| std::mem::take(&mut *lock(keys)));
         let name = |key: DatabaseKeyIndex| {

@@ -1,4 +1,4 @@
-//! The reference of all keys, made from the types that parse them.
+//! Makes the JSON Schemas and the reference of all keys from the types that parse them.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ Paths are relative to the file that they stand in. `${name}` stands for a variab
 text of a stage but the names of other stages, and as a whole value for a number, a boolean, one of some words, or a list; \
 `$${` stands for `${` itself.\n";
 
-/// The JSON Schema of pipeline files. A variable may stand for any value in a stage.
+/// The JSON Schema of pipeline files. In a stage, a variable may stand for any value.
 pub fn pipeline_schema() -> Value {
     let mut schema = schemars::schema_for!(PipelineFile).to_value();
     if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
@@ -55,7 +55,7 @@ fn variables_too(schema: &mut Value) {
     }
 }
 
-/// `docs/reference.md`.
+/// The text of `docs/reference.md`.
 pub fn reference() -> String {
     let mut out = HEAD.to_string();
     for (title, schema) in [

@@ -1,6 +1,7 @@
-//! One stage's slice of the plan: its instances, and which instances of other stages each consumes.
+//! The slice of a stage in the plan: its instances, and which instances of other stages each
+//! consumes.
 //!
-//! This file does not know where profiles come from, nor in which order stages are planned.
+//! This file does not know where profiles come from, or the order in which stages are planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use super::kinds::{Kind, Stage};
 use super::load::{LoadedStage, Pipeline};
 use super::stages::{Stages, input_stage};
 
-/// A stage, and a plan, have no more instances.
+/// The largest number of instances of a stage, and of a whole plan.
 pub const MAX_NODES: usize = 100_000;
 
 /// One instance of a stage.
@@ -25,41 +26,41 @@ pub const MAX_NODES: usize = 100_000;
 pub struct Instance {
     /// The stage's name.
     pub stage: String,
-    /// Which of the stage's instances it is.
+    /// Its number among the stage's instances.
     pub nth: usize,
-    /// `stage` or `stage[value,...]`.
+    /// Its name: `stage` or `stage[value,...]`.
     pub label: String,
-    /// What it does, with variables put in.
+    /// The kind with its options, in which variables are replaced by their values.
     pub kind: Kind,
-    /// The values of the variables that it was fanned out over.
+    /// The values of the variables that tell it from the other instances.
     pub axes: BTreeMap<String, String>,
-    /// The profile that the tests in it were compiled with.
+    /// The profile that its tests were compiled with.
     pub profile: Option<Arc<Profile>>,
-    /// The profiles that were mixed in them.
+    /// The profiles that are mixed in its tests.
     pub mixed: Vec<Arc<Profile>>,
     /// The folder that its relative paths start from.
     pub dir: PathBuf,
     /// The file that its stage stands in.
     pub source: Source,
-    /// Where its options stand there.
+    /// The place of its options in the file.
     pub span: Span,
 }
 
-/// An instance as one stage's slice of the plan has it.
+/// An instance with the instances that it consumes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     /// The instance.
     pub instance: Arc<Instance>,
-    /// What it consumes, in the order of [`super::kinds::Options::inputs`].
+    /// The instances that it consumes, in the order of [`super::kinds::Options::inputs`].
     pub inputs: Vec<Place>,
 }
 
-/// An instance of a stage, by the stage's place in the pipeline.
+/// An instance, by the position of its stage and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The stage, by its place in the pipeline.
+    /// The stage, by its position in the pipeline.
     pub stage: usize,
-    /// Which of its instances.
+    /// The number of the instance in its stage.
     pub nth: usize,
 }
 
@@ -68,7 +69,7 @@ pub type Slice = Vec<Slot>;
 
 type Axes = BTreeMap<String, String>;
 
-/// The union of two assignments, where they agree on what both have.
+/// The union of two assignments; none if a variable has different values in them.
 fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
     let mut out = a.clone();
     for (name, value) in b {
@@ -82,16 +83,16 @@ fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
     Some(out)
 }
 
-/// What planning one stage asks of others.
+/// Planning one stage asks these functions about other stages and profiles.
 pub struct Asked<'a> {
-    /// The slice of a stage that it consumes.
+    /// The slice of a stage that this one consumes.
     pub slice: &'a dyn Fn(usize) -> Result<Arc<Slice>>,
-    /// The profile that a file in a folder means by a name.
+    /// The profile that a name stands for in a file of this folder.
     pub profile: &'a dyn Fn(&Path, &str) -> Result<Arc<Profile>>,
 }
 
-/// The instances of one stage: its own combinations, joined with the instances of what it
-/// consumes wherever they agree on the variables that they share.
+/// The instances of one stage. Each combination of its own variables is joined with every instance
+/// of the consumed stages that has equal values of shared variables.
 pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     let pipeline = &stages.pipeline;
     let loaded = &pipeline.stages[i];
@@ -207,15 +208,16 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     Ok(out)
 }
 
-/// The kind of a stage with its variables put in.
+/// The kind of a stage with its options, in which variables are replaced by their values.
 fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
     let tree = loaded.tree.only(&["name", kind.name()]);
     let stage: Stage = typed(&loaded.source, &tree, Vars::In(scope))?;
     Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
 }
 
-/// What goes into one instance of a stage that gathers: for each of the stage's own combinations, and
-/// for each list of parts, all code that agrees.
+/// The inputs of each instance of a stage that gathers: one instance for each combination of its
+/// own variables and each list of parts, with all compiled code of these parts that has equal
+/// values of shared variables.
 fn gathered(
     own: &[Axes],
     stage: usize,
@@ -259,7 +261,7 @@ fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
     for (name, values) in &mut matrix {
         let mut expanded = Vec::new();
         for value in scope.expand_words(source, values)? {
-            // A text may hold several, so that `--set profiles=a,b` works.
+            // A text may hold several values, so that `--set profiles=a,b` works.
             for part in value.value.split(',').map(str::trim).filter(|p| !p.is_empty()) {
                 expanded.push(Sp { value: part.to_string(), span: value.span });
             }

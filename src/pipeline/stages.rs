@@ -1,7 +1,7 @@
-//! The stages of a pipeline as they stand in it: what kind each is, which it consumes, and an order in which
-//! each comes after those.
+//! The stages of a pipeline file: the kind of each, the stages that it consumes, and an order in
+//! which they can be planned.
 //!
-//! This file does not know instances, nor profiles.
+//! This file does not know instances or profiles.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use litmake_profile::yaml::Sp;
 use super::kinds::{Items, Kind, Options};
 use super::load::Pipeline;
 
-/// The stages as they are planned from.
+/// The stages of a pipeline, before planning.
 #[derive(Debug, PartialEq)]
 pub struct Stages {
-    /// What they stand in.
+    /// The pipeline.
     pub pipeline: Arc<Pipeline>,
-    /// What each is, and where it says so.
+    /// The kind of each stage, and the place of its key in the file.
     pub kinds: Vec<(Kind, Span)>,
-    /// The place of each in the pipeline, by name.
+    /// The position of each stage in the pipeline, by name.
     pub names: HashMap<String, usize>,
-    /// Each after those that it consumes.
+    /// The stages in an order in which each comes after those that it consumes.
     pub order: Vec<usize>,
 }
 
 impl Stages {
-    /// Those of a pipeline, unless they cannot be put in order.
+    /// The stages of a pipeline; an error if one has no kind, or if stages consume each other in a
+    /// circle.
     pub fn new(pipeline: Arc<Pipeline>) -> Result<Stages> {
         if pipeline.stages.is_empty() {
             return Err(Diag::at(&pipeline.source, Span::default(), "the pipeline has no stages")
@@ -40,18 +41,18 @@ impl Stages {
         Ok(out)
     }
 
-    /// The name of one, by its place.
+    /// The name of a stage, by its position.
     pub fn name(&self, of: usize) -> &str {
         &self.pipeline.stages[of].stage.name.value
     }
 
-    /// The options of one as they stand, with variables in them.
+    /// The options of a stage, in which variables are not yet replaced.
     pub fn options(&self, of: usize) -> &dyn Options {
         self.kinds[of].0.options()
     }
 
-    /// What a stage gives. For that it matters what the first that it consumes gives, and no more,
-    /// so that stages in a circle have an answer too.
+    /// The items that a stage gives. They depend only on the first stage that it consumes, without
+    /// that one's own inputs, so that stages in a circle have an answer too.
     fn gives(&self, of: usize) -> Items {
         let options = self.options(of);
         let inputs = options.inputs();
@@ -60,7 +61,7 @@ impl Stages {
     }
 }
 
-/// What to do where a stage consumes something else than it should.
+/// Advice for a stage that consumes the wrong items.
 fn instead(wanted: Items, given: Items) -> &'static str {
     match (wanted, given) {
         (Items::Outcomes, _) => "put a `simulate` stage between them",
@@ -71,7 +72,7 @@ fn instead(wanted: Items, given: Items) -> &'static str {
     }
 }
 
-/// The kind of each stage, with the places of what it consumes still as written.
+/// The kind of each stage, with the names of consumed stages as written.
 fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
     let mut out = Vec::new();
     for loaded in &pipeline.stages {
@@ -103,7 +104,7 @@ fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
     Ok(out)
 }
 
-/// The stage that another consumes under a name.
+/// The stage that another one consumes under a name; an error if its items do not fit.
 pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usize> {
     let Stages { pipeline, kinds, names, .. } = stages;
     let loaded = &pipeline.stages[of];
@@ -137,7 +138,7 @@ pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usiz
     Ok(found)
 }
 
-/// The stages, each after those that it consumes.
+/// The stages in an order in which each comes after those that it consumes.
 fn sorted(stages: &Stages) -> Result<Vec<usize>> {
     let kinds = &stages.kinds;
     let mut inputs = Vec::new();

@@ -1,12 +1,13 @@
-//! Builds of a compiler: which program of a folder, or beside a command, stands for a profile's
-//! compiler. It does not know what programs do, nor whether they can be run.
+//! Finds, in a folder or beside a command, the program of a build that takes the place of a
+//! profile's compiler. It does not know what programs do, or whether they can be run.
 
 use std::path::Path;
 
 use super::by_version;
 use super::files::Files;
 
-/// A compiler's name taken apart: what stands before the tool, as `aarch64-linux-gnu-`, and the tool.
+/// Splits the name of a compiler: the prefix of the tool, such as `aarch64-linux-gnu-`, and the
+/// tool.
 pub fn parts(compiler: &str) -> (&str, &str) {
     let file = compiler.rsplit('/').next().unwrap_or(compiler);
     let mut starts = file.rmatch_indices('-').map(|(i, _)| i + 1).chain([0]);
@@ -15,14 +16,15 @@ pub fn parts(compiler: &str) -> (&str, &str) {
     (&file[..at], file[at..].split('-').next().unwrap_or(file))
 }
 
-/// Whether what stands before a tool says for which machine it makes code.
+/// Whether a prefix names the target that the compiler makes code for.
 fn is_target(prefix: &str) -> bool {
     prefix.matches('-').count() > 1
 }
 
 /// The program of a build that takes the place of a profile's compiler, `like`. A build is a folder
-/// (with `bin/clang`, `bin/aarch64-linux-gnu-gcc`, ...), which is written with a `/`; else a
-/// command, whose neighbours are named after it: with `gcc-13` goes `aarch64-linux-gnu-gcc-13`.
+/// (with `bin/clang`, `bin/aarch64-linux-gnu-gcc`, ...), which is written with a `/`, or a command.
+/// Beside a command, compilers for other targets have names like it: `aarch64-linux-gnu-gcc-13`
+/// belongs to `gcc-13`.
 pub fn program(files: &dyn Files, build: &str, like: &str) -> Option<String> {
     let (prefix, _) = parts(like);
     if build.contains('/') && !files.list(Path::new(build)).is_empty() {
@@ -41,7 +43,7 @@ pub fn program(files: &dyn Files, build: &str, like: &str) -> Option<String> {
     }
 }
 
-/// The same in a folder: the plain name, or that with the highest version.
+/// The program in the folder of a build: with the plain name, or with the highest version.
 fn in_folder(files: &dyn Files, folder: &str, like: &str) -> Option<String> {
     let (prefix, tool) = parts(like);
     let plain = format!("{prefix}{tool}");
@@ -57,7 +59,7 @@ fn in_folder(files: &dyn Files, folder: &str, like: &str) -> Option<String> {
                 found.push((version.to_string(), path.display().to_string()));
             }
         }
-        // The plain name has no version, and comes last.
+        // The plain name has no version, and is sorted to the end.
         found.sort_by(|a, b| {
             b.0.is_empty().cmp(&a.0.is_empty()).reverse().then(by_version(&a.0, &b.0))
         });
@@ -68,8 +70,8 @@ fn in_folder(files: &dyn Files, folder: &str, like: &str) -> Option<String> {
     None
 }
 
-/// The builds that a folder stands for, as names and folders: itself, or those in it, in order of
-/// their versions.
+/// The builds that a folder stands for, as names and folders: the folder itself, or the folders in
+/// it, in the order of their versions.
 pub fn all(files: &dyn Files, folder: &str, like: &str) -> Vec<(String, String)> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if in_folder(files, folder, like).is_some() {
@@ -85,7 +87,7 @@ pub fn all(files: &dyn Files, folder: &str, like: &str) -> Vec<(String, String)>
     out
 }
 
-/// What a build is called among versions of its compiler: the folder that it is in, or the command.
+/// The version that a build counts as: the folder that it is in, or the command.
 pub fn version(build: &str) -> &str {
     let path = build.trim_end_matches('/');
     match path.rsplit_once("/bin/") {
@@ -102,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Paths of files, and what lies where follows from them.
+    /// The paths of some files, from which the folders follow.
     struct Tree(&'static [&'static str]);
 
     impl Files for Tree {
@@ -160,7 +162,7 @@ mod tests {
             ("/c/gcc", "aarch64-linux-gnu-gcc-12", Some("/c/aarch64-linux-gnu-gcc")),
             ("aarch64-linux-gnu-gcc-13", "gcc-12", None),
             ("my-clang", "clang-22", Some("my-clang")),
-            // A word is a command, whatever folders are called.
+            // A word without `/` is a command, even if a folder has that name.
             ("clang-19", "clang-22", Some("clang-19")),
         ] {
             assert_eq!(program(&tree, build, like).as_deref(), expected, "{build} {like}");

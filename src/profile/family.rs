@@ -1,7 +1,7 @@
-//! Reading profile files: the keys of each, with those of what it extends under them, and the family
-//! of profiles that they stand for.
+//! Reads profile files: the keys of each, completed by those of the profile that it extends, and
+//! the family of profiles that they define.
 //!
-//! This file does not know which profiles there are besides.
+//! This file does not know which other profiles exist.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,41 +21,41 @@ use litmake_lang::Language;
 const MAX_INHERITANCE: usize = 16;
 pub(super) const MAX_FAMILY: usize = 10_000;
 
-/// The profiles that a file stands for.
+/// The profiles that a file defines.
 pub type Family = Arc<[Arc<Profile>]>;
 
-/// Profile files and what they mean. Whoever remembers what was read, as planning does, answers from
-/// that; [`Files`] alone read everything anew.
+/// Reads profile files. Planning has an implementation that remembers files; the one for [`Files`]
+/// reads everything anew.
 pub trait Library {
-    /// Where the files are.
+    /// The files below.
     fn files(&self) -> &dyn Files;
 
-    /// The keys of a file as they stand in it.
+    /// The keys in a file, without those of the profile that it extends.
     fn own(&self, path: &Path) -> Result<Arc<Keys>>;
 
-    /// The keys of a file, with those of what it extends under them.
+    /// The keys of a file, completed by those of the profile that it extends.
     fn chain(&self, path: &Path) -> Result<Arc<Keys>>;
 
-    /// The profiles that a file stands for.
+    /// The profiles that a file defines.
     fn family(&self, path: &Path) -> Result<Family>;
 }
 
-/// The keys of a profile file, and where diagnostics about them point.
+/// The keys of a profile file, and the text that diagnostics point into.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Keys {
-    /// As they were written.
+    /// The keys, as written.
     pub file: ProfileFile,
     /// The file.
     pub source: Source,
 }
 
 impl Keys {
-    /// Those that stand in a text.
+    /// Parses the keys in a text.
     pub fn read(source: Source) -> Result<Keys> {
         Ok(Keys { file: yaml::read(&source)?, source })
     }
 
-    /// These keys, and where they have none, those of a base.
+    /// Completes these keys by those of a base.
     pub(super) fn over(mut self, base: &Keys) -> Keys {
         let (file, base) = (&mut self.file, base.file.clone());
         let mut args = base.args.0;
@@ -89,7 +89,7 @@ impl Keys {
     }
 }
 
-/// The keys that stand in a file.
+/// The keys in a file, without those of the profile that it extends.
 pub fn own(files: &dyn Files, path: &Path) -> Result<Keys> {
     let text = files
         .read(path)
@@ -97,7 +97,8 @@ pub fn own(files: &dyn Files, path: &Path) -> Result<Keys> {
     Keys::read(Source::new(path.display().to_string(), text))
 }
 
-/// The keys of a file with those of what it extends under them, and paths as they are found from here.
+/// The keys of a file, completed by those of the profile that it extends. Relative paths are
+/// changed to start from the working directory.
 pub fn chain(library: &dyn Library, path: &Path) -> Result<Keys> {
     let mut own = Keys::clone(&*library.own(path)?);
     place(&mut own.file, &folder_of(path));
@@ -114,7 +115,7 @@ pub fn chain(library: &dyn Library, path: &Path) -> Result<Keys> {
     Ok(own.over(&under))
 }
 
-/// Turns paths that are relative to a file into such as are found from here.
+/// Changes paths that are relative to a file, so that they start from the working directory.
 fn place(file: &mut ProfileFile, dir: &Path) {
     if let Some(model) = &mut file.model
         && model.value.ends_with(".cat")
@@ -141,7 +142,7 @@ fn place(file: &mut ProfileFile, dir: &Path) {
     }
 }
 
-/// Where the file would be that a file extends under a name.
+/// The path of the file that `extends: name` in the file at `path` would mean.
 pub(super) fn base_path(path: &Path, name: &str) -> PathBuf {
     let mut out = normal(&folder_of(path).join(name));
     if out.extension().is_none() {
@@ -150,7 +151,7 @@ pub(super) fn base_path(path: &Path, name: &str) -> PathBuf {
     out
 }
 
-/// What whoever reads a file that extends itself is told; the reader gives it its place.
+/// The error about a profile that extends itself. The caller adds its place.
 pub fn circle() -> Box<Diag> {
     Diag::new("profiles extend each other in a circle")
 }
@@ -178,7 +179,7 @@ impl<F: Files> Library for F {
     }
 }
 
-/// Reads chains, and no circles.
+/// Reads chains of profiles, and stops at a circle.
 struct Reading<'a> {
     files: &'a dyn Files,
     depth: Cell<usize>,
@@ -206,8 +207,8 @@ impl Library for Reading<'_> {
     }
 }
 
-/// Every combination of the values of a matrix, the last variable changing fastest; nothing where
-/// there are more than `most`.
+/// Every combination of the values of a matrix; the last variable changes fastest. None if there
+/// are more than `most`.
 pub fn combinations(
     matrix: &BTreeMap<String, yaml::Words>,
     most: usize,
@@ -231,7 +232,7 @@ pub fn combinations(
     Some(out)
 }
 
-/// The names of the builds that a file lists, and the compiler in each.
+/// The names of the builds that a file lists, and the compiler of each.
 fn listed_builds(files: &dyn Files, Keys { file, source }: &Keys) -> Result<Vec<(String, String)>> {
     let mut out: Vec<(String, String)> = Vec::new();
     let Some(compiler) = file.compiler.as_ref().filter(|_| !file.builds.is_empty()) else {
@@ -264,7 +265,7 @@ fn listed_builds(files: &dyn Files, Keys { file, source }: &Keys) -> Result<Vec<
     Ok(out)
 }
 
-/// The profiles that a file stands for, whose keys these are, and one for each build that it lists.
+/// The profiles that a file with these keys defines, with one for each build that it lists.
 pub fn expand(files: &dyn Files, keys: &Keys) -> Result<Family> {
     let builds = listed_builds(files, keys)?;
     if builds.is_empty() {
@@ -277,7 +278,8 @@ pub fn expand(files: &dyn Files, keys: &Keys) -> Result<Family> {
     with_builds(&keys, &builds)
 }
 
-/// The profiles of a file whose builds are listed: names, and the compiler in each.
+/// The profiles of a file. `builds` are the names of the builds that it lists, and the compiler of
+/// each.
 pub(super) fn with_builds(
     Keys { file, source }: &Keys,
     builds: &[(String, String)],
@@ -285,7 +287,7 @@ pub(super) fn with_builds(
     let at = |span: Span, message: String| Diag::at(source, span, message);
     let all = combinations(&file.matrix, MAX_FAMILY)
         .ok_or_else(|| at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")))?;
-    // A base that is only there to be extended has no compiler, and gives no profile.
+    // A base that only serves to be extended has no compiler, and defines no profile.
     let (Some(compiler), Some(arch)) = (&file.compiler, &file.arch) else {
         let missing = if file.compiler.is_none() { "compiler" } else { "arch" };
         if file.compiler.is_none() && file.mapping.is_empty() {
@@ -320,7 +322,7 @@ pub(super) fn with_builds(
         let mut args = Vec::new();
         for arg in file.args.iter() {
             let arg = expand(arg)?;
-            // An argument that a variable leaves empty is no argument.
+            // An argument that a variable leaves empty is left out.
             if !arg.is_empty() {
                 args.push(arg);
             }

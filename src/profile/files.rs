@@ -1,7 +1,7 @@
-//! Where profiles and pipelines are read from, and paths between their files.
+//! Reads the files of profiles and pipelines, and handles the paths between them.
 //!
-//! All files are read through [`Files`], so that whoever plans can know what was read. It does not
-//! know what is in them.
+//! All files are read through [`Files`], so that planning can record what was read. This file does
+//! not know what is in them.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use litmake_base::file;
 
-/// Where planning reads from.
+/// The source of the files and variables that planning reads.
 pub trait Files {
-    /// The content of a file of at most so many bytes.
+    /// The content of a file of at most `most` bytes.
     fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>>;
 
     /// The text of a pipeline, a profile or a model.
@@ -19,7 +19,7 @@ pub trait Files {
         file::text(self.content(path, file::MAX_TEXT)?)
     }
 
-    /// The files of a folder, sorted; nothing where there is no such folder.
+    /// The files in a folder, sorted; empty if there is no such folder.
     fn list(&self, folder: &Path) -> Vec<PathBuf>;
     /// The value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
@@ -48,7 +48,7 @@ impl Files for Disk {
     }
 }
 
-/// Takes `.` and `..` out of a path without asking the file system.
+/// Removes `.` and `..` from a path without asking the file system.
 pub fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -66,7 +66,7 @@ pub fn normal(path: &Path) -> PathBuf {
     out
 }
 
-/// The folder that a file is in, as relative paths in the file mean it.
+/// The folder that relative paths in a file start from.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),

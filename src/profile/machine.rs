@@ -1,6 +1,7 @@
-//! What runtime libraries find out about the machine that a profile's code runs on.
+//! Derives from a profile what runtime libraries will detect about the machine that its code runs
+//! on.
 //!
-//! It does not know the libraries.
+//! This file does not know the libraries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use std::sync::Arc;
 use super::Profile;
 use litmake_litmus::Arch;
 
-/// The name under which the variables have what the system tells a program of the machine.
+/// The name under which [`flags`] gives the features that the system reports to a program.
 pub const MACHINE: &str = "AT_HWCAP";
 
-/// The values of the runtime's variables under a profile.
+/// The values of the runtime library's variables under a profile.
 pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
     let mut out = BTreeMap::new();
     let mut set = |name: &str, value: u64| out.insert(name.to_string(), value);
@@ -25,7 +26,7 @@ pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
             set("__libat_feat1", x86(&profile.args));
         }
         Arch::Arm => {
-            // From version 6K on there are exclusives of every size.
+            // Since version 6K, Arm has exclusives of every size.
             set("libat_have_strexbhd", 1);
             set("libat_have_ldrexd", 1);
         }
@@ -39,12 +40,13 @@ pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
     out
 }
 
-/// The variables that say what a machine has; libraries choose by them whether they lock. Which of
-/// two ways without a lock a program takes (`__aarch64_have_lse_atomics`) is left to its profile.
+/// The variables that hold the features of a machine; libraries decide by them whether they lock. A
+/// variable that chooses between two ways without a lock (`__aarch64_have_lse_atomics`) stays as
+/// its profile says.
 const MACHINES: [&str; 2] = [MACHINE, "__libat_feat1"];
 
-/// The profiles of code that runs in one program: libraries find the machine that runs all of it,
-/// where a profile does not say itself what they find.
+/// The profiles of code that runs in one program, changed so that libraries detect a machine that
+/// runs all of it. Values that a profile sets itself stay.
 pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
     let found: Vec<BTreeMap<String, u64>> = profiles.iter().map(|p| flags(p)).collect();
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
@@ -70,30 +72,30 @@ pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
     profiles.iter().zip(&found).map(shared).collect()
 }
 
-/// The functions that the runtime chooses under a profile.
+/// The functions that the runtime library chooses under a profile.
 pub fn chosen(profile: &Profile) -> BTreeMap<String, String> {
     let functions = profile.runtime.iter().filter(|(_, value)| value.parse::<u64>().is_err());
     functions.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// What a processor of AArch64 has, as far as libraries ask.
+/// The features of an AArch64 processor that libraries ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct AArch64 {
     lse: bool,
-    /// Pairs and vectors that are accessed at once where they are aligned.
+    /// Aligned accesses to pairs and vectors are single.
     lse2: bool,
     rcpc: bool,
 }
 
 impl AArch64 {
-    /// As the Linux kernel tells it.
+    /// The features as the Linux kernel reports them.
     fn hwcap(self) -> u64 {
-        // Floating point and vectors are there in any case.
+        // Floating point and vectors are always there.
         0b11 | u64::from(self.lse) << 8 | u64::from(self.rcpc) << 15 | u64::from(self.lse2) << 25
     }
 }
 
-/// What `-march` and `-mcpu` imply; of a processor that is called by its name, nothing.
+/// The features that `-march` and `-mcpu` imply; the name of a processor implies none.
 fn aarch64(args: &[String]) -> AArch64 {
     let mut out = AArch64::default();
     for arg in args {
@@ -138,8 +140,8 @@ fn aarch64(args: &[String]) -> AArch64 {
     out
 }
 
-/// What `libatomic` remembers of an x86 processor: ECX of the instruction that asks it. That it
-/// was asked shows in the first bit, which every 64-bit processor of note has.
+/// The word that `libatomic` stores about an x86 processor: ECX of the instruction CPUID. Its first
+/// bit shows that the processor was asked; every 64-bit processor in use sets it.
 fn x86(args: &[String]) -> u64 {
     const ASKED: u64 = 1;
     const CX16: u64 = 1 << 13;

@@ -1,7 +1,7 @@
-//! Tables from atomic operations to assembly: how a profile's `mapping` is read.
+//! Parses a profile's `mapping`: a table from atomic operations to assembly.
 //!
-//! A row is named by operation, order and width (`load acquire|seq_cst 32|64`). Nothing here knows
-//! what the assembly means, nor how it gets into a program.
+//! A row is named by operation, order and width (`load acquire|seq_cst 32|64`). This file does not
+//! know what the assembly means, or how it gets into a program.
 
 use std::collections::BTreeMap;
 
@@ -21,35 +21,35 @@ pub const OPERATIONS: [&str; 10] = [
     "fence",
 ];
 
-/// The orders, by the number that compilers give them.
+/// The orders, with the number that compilers give them.
 pub const ORDERS: [(&str, u8); 5] =
     [("relaxed", 0), ("acquire", 2), ("release", 3), ("acq_rel", 4), ("seq_cst", 5)];
 
-/// Widths in bits for which a table can have rows.
+/// The widths in bits that rows can have.
 pub const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
-/// What operations without a row do.
+/// The key for operations without a row.
 pub const OTHERWISE: &str = "*";
 const REFUSE: &str = "refuse";
 
-/// Some operations with the code of all of them.
+/// A row: some operations, and the code that they have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     operations: Vec<&'static str>,
     orders: Vec<u8>,
-    /// Where compare-exchange fails.
+    /// The order of a compare-exchange that fails.
     failure: Vec<u8>,
     widths: Vec<u8>,
     code: Vec<String>,
-    /// How many words of its name stand for everything.
+    /// How many words of its name are wildcards.
     vague: usize,
 }
 
-/// A table: operations with their code.
+/// A table from operations to their code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     rows: Vec<Row>,
-    /// Operations without a row are refused, instead of being left to the compiler.
+    /// Whether operations without a row are refused. Otherwise the compiler decides.
     pub refuses: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Operation {
     pub name: &'static str,
     /// One of [`ORDERS`], by its number.
     pub order: u8,
-    /// The order of a compare-exchange that fails; else as `order`.
+    /// The order of a compare-exchange that fails; otherwise equal to `order`.
     pub failure: u8,
     /// One of [`WIDTHS`], or 0.
     pub width: u8,
@@ -89,12 +89,12 @@ impl Table {
         Ok(out)
     }
 
-    /// Whether all is left to the compiler.
+    /// Whether the compiler decides about all operations.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && !self.refuses
     }
 
-    /// The code of an operation: that of the row whose name says most.
+    /// The code of an operation, from the row with the most specific name.
     pub fn code(&self, of: &Operation) -> Option<&[String]> {
         let fits = |r: &&Row| {
             r.operations.contains(&of.name)
@@ -106,14 +106,14 @@ impl Table {
     }
 }
 
-/// The placeholders of assembly.
+/// The names of places in assembly, which are replaced by operands.
 pub const PLACES: [&str; 8] =
     ["address", "result", "value", "expected", "temp", "temp2", "op", "size"];
 
-/// A place: the text before it, its name, and what follows a colon in it.
+/// A place in a line: the text before it, its name, and the text after a colon in it.
 type Place<'l> = (&'l str, &'l str, &'l str);
 
-/// The places of a line, and the text behind the last.
+/// The places of a line, and the text after the last one.
 pub fn places(line: &str) -> Result<(Vec<Place<'_>>, &str), String> {
     let mut out = Vec::new();
     let mut rest = line;

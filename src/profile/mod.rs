@@ -1,6 +1,6 @@
-//! Profiles: compiler, flags, target and model, with inheritance and families.
+//! Profiles: compiler, arguments, target and model, with inheritance and families.
 //!
-//! This room does not know whether a compiler is there, nor what it does.
+//! This crate does not know whether a compiler is installed, or what it does.
 
 pub mod builds;
 pub mod family;
@@ -27,66 +27,65 @@ use litmake_litmus::{Arch, Features};
 use family::{Family, Library};
 use files::normal;
 
-/// A compiler with flags, a target and a model: one of the profiles of its file.
+/// A compiler with its arguments, target and model; a file with a matrix defines several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// As pipelines and commands name it.
+    /// The name in pipelines and on the command line.
     pub name: String,
-    /// How the names of its family are made, and the values of the family's variables here.
+    /// The pattern of the names in its family, such as `clang-${version}-O2`.
     pub family: String,
-    /// The values of the family's variables here.
+    /// The values of the family's variables in this profile.
     pub variables: BTreeMap<String, String>,
-    /// Its place among the builds of one compiler that its file lists, oldest first.
+    /// Its position among the builds that its file lists, oldest first.
     pub build: Option<usize>,
-    /// A command or a path.
+    /// The compiler: a command or a path.
     pub compiler: String,
-    /// The language in which it is given tests.
+    /// The language of the tests that the compiler gets.
     pub language: Language,
-    /// The folder of the kernel whose headers it is given, where the profile names one.
+    /// The folder of the kernel whose headers the compiler gets, if the profile names one.
     pub kernel: Option<PathBuf>,
-    /// Its arguments, with all variables put in.
+    /// The compiler's arguments, with variables replaced.
     pub args: Vec<String>,
-    /// Commands with their arguments that work on what the compiler wrote.
+    /// Commands that process the compiler's output, with their arguments.
     pub then: Vec<Vec<String>>,
-    /// The dialect of the code that it makes.
+    /// The dialect of the code.
     pub arch: Arch,
-    /// A name, or the path of a `.cat` file.
+    /// The model of the code: a name, or the path of a `.cat` file.
     pub model: Option<String>,
-    /// Environment variables that it gets.
+    /// The environment variables of the compiler.
     pub env: BTreeMap<String, String>,
-    /// Files and folders that count as read by the compiler whether or not it is seen to.
+    /// Files and folders that count as read by the compiler, even if tracing does not see that.
     pub inputs: Vec<PathBuf>,
-    /// How long it may take for one unit.
+    /// The time limit for one run of the compiler.
     pub timeout: Duration,
-    /// How much memory it may take, in MiB.
+    /// The memory limit of the compiler, in MiB.
     pub memory_mib: u64,
-    /// The code of operations that it is told to use, by operation ([`mapping`]).
+    /// A table of code that replaces the compiler's own for some operations ([`mapping`]).
     pub mapping: BTreeMap<String, Vec<String>>,
-    /// What the runtime library finds out about the machine: the values of its variables, and
-    /// the functions that it chooses.
+    /// What the runtime library detects about the machine: values of its variables, and functions
+    /// that it chooses.
     pub runtime: BTreeMap<String, String>,
-    /// The file that it stands in.
+    /// The file that defines it.
     pub source: Source,
-    /// Where its name stands there.
+    /// The place of its name in the file.
     pub span: Span,
 }
 
-/// The variable of a family that tells versions of one compiler apart.
+/// The variable of a family that holds the version of the compiler.
 const VERSION: &str = "version";
 
 impl Profile {
-    /// The version of the compiler, where the family has several.
+    /// The version of the compiler, if the family has several.
     pub fn version(&self) -> Option<&str> {
         self.variables.get(VERSION).map(String::as_str)
     }
 
-    /// The compiler's name without its target, its version and its folder: `gcc`.
+    /// The name of the compiler without target, version and folder: `gcc`.
     pub fn tool(&self) -> &str {
         builds::parts(&self.compiler).1
     }
 
-    /// The family of compilers that it is of, whatever it is called for a language or as a part of
-    /// other tools: `gcc` for `g++`, `clang` for `clang++` and for zig's.
+    /// The family of compilers: `gcc` for `g++` too, `clang` for `clang++` and zig too.
     pub fn maker(&self) -> &str {
         match self.tool() {
             "g++" | "cpp" => "gcc",
@@ -95,7 +94,7 @@ impl Profile {
         }
     }
 
-    /// As people call it: `clang 16`.
+    /// The name of the compiler for people: `clang 16`.
     pub fn compiler_name(&self) -> String {
         match self.version() {
             Some(version) => format!("{} {version}", self.tool()),
@@ -103,7 +102,7 @@ impl Profile {
         }
     }
 
-    /// The name without the version in it, where there is one: `clang-aarch64-O2`.
+    /// The name without the version: `clang-aarch64-O2`. None if the profile has no version.
     pub fn unversioned(&self) -> Option<String> {
         self.version()?;
         let mut out = self.family.replacen(&format!("-${{{VERSION}}}"), "", 1);
@@ -113,14 +112,14 @@ impl Profile {
         Some(out)
     }
 
-    /// Versions of one compiler in order: by version, and builds as their file lists them.
+    /// The order of the versions of one compiler: by version, and builds as their file lists them.
     pub fn by_age(&self, other: &Profile) -> std::cmp::Ordering {
         let version = |p: &Profile| p.version().unwrap_or("").to_string();
         self.build.cmp(&other.build).then(by_version(&version(self), &version(other)))
     }
 
-    /// Whether the other profile asks the same of another version or another compiler: the same
-    /// code, the same model, and the same variables but for the version.
+    /// Whether the other profile differs only in the version or the compiler: it has the same
+    /// dialect, the same model, and the same variables apart from the version.
     pub fn is_sibling(&self, other: &Profile) -> bool {
         let without = |p: &Profile| {
             let mut variables = p.variables.clone();
@@ -133,12 +132,12 @@ impl Profile {
             && self.model == other.model
             && without(self) == without(other)
             && (self.family == other.family || self.tool() != other.tool())
-            // No other compiler reads the kernel's C.
+            // Only profiles for the kernel read the kernel's C.
             && (self.language == Language::Kernel) == (other.language == Language::Kernel)
     }
 }
 
-/// The version of the architecture that `armv8.4-a` and its like name.
+/// The version of the architecture in `armv8.4-a` and similar names.
 fn arm_version(base: &str) -> Option<(u32, u32)> {
     let digits = base.strip_prefix("armv")?;
     let end = digits.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(digits.len());
@@ -146,14 +145,14 @@ fn arm_version(base: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Whether an architecture or a processor has Armv8.4's single 16-byte accesses.
+/// Whether an architecture or a processor has the single 16-byte accesses of Armv8.4.
 fn has_lse2(base: &str) -> bool {
     const PROCESSORS: [&str; 6] =
         ["neoverse-v", "neoverse-n2", "neoverse-n3", "neoverse-512tvb", "apple-m", "cortex-x2"];
     arm_version(base).is_some_and(|v| v >= (8, 4)) || PROCESSORS.iter().any(|p| base.starts_with(p))
 }
 
-/// Whether an architecture or a processor has LDRD and STRD that are single.
+/// Whether an architecture or a processor has single LDRD and STRD.
 fn has_lpae(base: &str) -> bool {
     let processor = base.strip_prefix("cortex-a").and_then(|n| n.parse::<u32>().ok());
     base.starts_with("armv7ve")
@@ -161,7 +160,8 @@ fn has_lpae(base: &str) -> bool {
         || processor.is_some_and(|n| matches!(n, 7 | 12 | 15 | 17 | 32..))
 }
 
-/// Versions in order: numbers by value, wherever they stand (`r9` before `r10`), and before words.
+/// The order of versions: numbers by value, wherever they stand (`r9` before `r10`), and before
+/// words.
 pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
     let parts = |s: &str| -> Vec<(u64, String)> {
         let runs = s.as_bytes().chunk_by(|x, y| x.is_ascii_digit() == y.is_ascii_digit());
@@ -172,7 +172,7 @@ pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 impl Profile {
-    /// What the machines have that the compiler makes code for, as its arguments say.
+    /// The features of the target machine, as the compiler's arguments imply them.
     pub fn features(&self) -> Features {
         let mut features = Features::default();
         for arg in &self.args {
@@ -191,8 +191,8 @@ impl Profile {
         features
     }
 
-    /// What the profile asks of a compiler. Its name and its model are no part of it, so that
-    /// renaming a profile or choosing another model compiles nothing anew.
+    /// A digest of everything that decides the compiler's code. The profile's name and its model
+    /// are left out, so that renaming it or choosing another model compiles nothing again.
     pub fn fingerprint(&self) -> Digest {
         let mut key = Keyer::new("profile/1").field("compiler", self.compiler.as_bytes());
         for arg in &self.args {
@@ -228,23 +228,23 @@ impl Profile {
         key.finish()
     }
 
-    /// Whether another profile means the same.
+    /// Whether another profile has the same meaning under whatever name.
     fn does_as(&self, other: &Profile) -> bool {
         let rest = |p: &Profile| (p.model.clone(), p.timeout, p.memory_mib);
         self.fingerprint() == other.fingerprint() && rest(self) == rest(other)
     }
 }
 
-/// All profiles that a pipeline or command can name.
+/// All profiles that a pipeline or a command can name.
 #[derive(Default, PartialEq)]
 pub struct Profiles {
     by_name: BTreeMap<String, Arc<Profile>>,
-    /// Files that could not be read, by the names that they might have held.
+    /// Errors of files that could not be read, which might define a missing name.
     #[expect(clippy::vec_box, reason = "they come in boxes")]
     broken: Vec<Box<Diag>>,
 }
 
-/// Says that profiles are not taken from files.
+/// The error that a profile from a file is forbidden (`--no-local`).
 pub fn forbidden(path: &Path) -> Box<Diag> {
     Diag::new(format!("the profile {} is not one of litmake's own", path.display())).help(format!(
         "leave out --{} (or {}) to take it",
@@ -254,8 +254,8 @@ pub fn forbidden(path: &Path) -> Box<Diag> {
 }
 
 impl Profiles {
-    /// Reads the built-in profiles, those of some folders, and some files. A later one replaces
-    /// an earlier one of the same name.
+    /// Reads the built-in profiles, those in some folders, and some more files. A later profile
+    /// replaces an earlier one of the same name.
     pub fn load(library: &dyn Library, folders: &[PathBuf], extra: &[PathBuf]) -> Profiles {
         let mut out = Profiles::default();
         for (_, family) in shipped::families() {
@@ -278,7 +278,7 @@ impl Profiles {
         out
     }
 
-    /// Adds the profiles of a file on the disk, and says which of the program's own they hide.
+    /// Adds the profiles of a file on the disk, and warns if they hide different built-in ones.
     fn add(&mut self, family: &Family, path: &Path) {
         let mut hidden: BTreeMap<Arc<str>, Vec<String>> = BTreeMap::new();
         for (name, new) in by_name(family) {
@@ -296,23 +296,23 @@ impl Profiles {
         }
     }
 
-    /// All names, sorted.
+    /// The names of all profiles, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// All profiles, by name.
+    /// All profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
         self.by_name.values()
     }
 
-    /// Why files could not be read.
+    /// The errors of files that could not be read.
     pub fn broken(&self) -> &[Box<Diag>] {
         &self.broken
     }
 
-    /// A profile by name, or the only one of a file; with `@BUILD` behind that, the same with a build
-    /// as its compiler.
+    /// A profile by its name, or the only profile of a file. With `@BUILD` at the end, its compiler
+    /// is that of a build.
     pub fn find(&self, library: &dyn Library, dir: &Path, name: &str) -> Result<Arc<Profile>> {
         if let Some(profile) = self.by_name.get(name) {
             return Ok(profile.clone());
@@ -333,7 +333,7 @@ impl Profiles {
             let message = format!("{} holds a family of {} profiles", path.display(), family.len());
             return Err(Diag::new(message).help(format!("name one of them: {}", shorten(&names))));
         }
-        // A profile that cannot be read is a likelier cause than a misspelt name.
+        // A misspelt name is less likely than a profile that cannot be read.
         if let Some(broken) = self.broken.first() {
             return Err(broken.clone());
         }
@@ -349,13 +349,13 @@ impl Profiles {
 }
 
 impl Profiles {
-    /// The newest profile of a name without a version, such as `clang-aarch64-O2`.
+    /// The newest profile for a name without a version, such as `clang-aarch64-O2`.
     pub fn newest(&self, name: &str) -> Option<&Arc<Profile>> {
         let named = |p: &&Arc<Profile>| p.unversioned().is_some_and(|n| n == name);
         self.by_name.values().filter(named).max_by(|a, b| a.by_age(b))
     }
 
-    /// A profile, named with its version or without one, with a build as its compiler.
+    /// A profile, named with or without its version, whose compiler is that of a build.
     fn of_build(
         &self,
         library: &dyn Library,
@@ -393,7 +393,7 @@ impl Profiles {
     }
 }
 
-/// A path that no command can be taken for.
+/// A path that cannot be mistaken for a command.
 fn with_slash(path: &Path) -> String {
     let path = normal(path).display().to_string();
     if path.contains('/') { path } else { format!("./{path}") }

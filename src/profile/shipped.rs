@@ -1,5 +1,5 @@
-//! The profiles that come with the program. They are read once a process, and extend each other alone: what
-//! comes with the program is not changed by what lies around.
+//! The profiles that come with litmake. They are read once for each process, and extend only each
+//! other: files on the disk do not change them.
 //!
 //! This file does not know files on the disk.
 
@@ -16,7 +16,7 @@ const MAX_INHERITANCE: usize = 16;
 
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
-        /// The profiles that come with the program: path and text of each file.
+        /// The profiles that come with litmake: the path and text of each file.
         const BUILT_IN: &[(&str, &str)] = &[$((
             concat!("profiles/", $name, ".yaml"),
             include_str!(concat!("../../profiles/", $name, ".yaml")),
@@ -54,23 +54,24 @@ static FAMILIES: LazyLock<Vec<Named<Family>>> = LazyLock::new(|| {
     CHAINS.iter().map(all).collect()
 });
 
-/// The profiles of each file, by the file's name.
+/// The profiles of each file, with the name of the file.
 pub fn families() -> &'static [Named<Family>] {
     &FAMILIES
 }
 
-/// The keys of the file of this name, with those of what it extends under them.
+/// The keys of the file of this name, completed by those of the profile that it extends.
 pub fn file(path: &Path) -> Option<Result<Keys>> {
     let found = CHAINS.iter().find(|(name, _)| Path::new(name).file_name() == path.file_name());
     Some(found?.1.clone())
 }
 
-/// The keys of the family that has a profile of this name, with its matrix cut down to that one.
+/// The keys of the family with a profile of this name; the matrix is reduced to that profile.
 pub fn member(name: &str) -> Option<Keys> {
     CHAINS.iter().find_map(|(_, chain)| only(chain.as_ref().ok()?, name))
 }
 
-/// Whether a profile came with the program, and not from a file that says the same.
+/// Whether a profile comes from litmake's own file. A file on the disk with an equal profile does
+/// not count.
 pub fn is(profile: &Profile) -> bool {
     BUILT_IN
         .iter()
@@ -98,7 +99,7 @@ fn chain(name: &str, text: &str, depth: usize) -> Result<Keys> {
     Ok(own.over(&under))
 }
 
-/// A family cut down to the profile of a name, where it has one.
+/// A family reduced to the profile of this name; none if it has no such profile.
 fn only(family: &Keys, name: &str) -> Option<Keys> {
     let Keys { mut file, source } = family.clone();
     let nothing = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! A document as a tree of texts with their places, and typed values out of it.
+//! Represents a document as a tree of texts with their places, and reads typed values from it.
 //!
-//! Variables are put in between the two: what is to become a number, a boolean, one of some
-//! words or a list may be a variable as well as a text may. It does not know YAML, and not which
-//! keys there are.
+//! Variables are replaced in between, so that a variable can stand for a number, a boolean, one of
+//! several words or a list, as it can for a text. This file does not know YAML, or which keys
+//! exist.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -17,15 +17,15 @@ use super::vars::{Scope, Setting};
 use super::yaml::Sp;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
-/// The name under which [`Sp`] asks for a value and its place.
+/// The name of the pseudo-structure by which [`Sp`] asks for a value with its place.
 pub const PLACED: &str = "$placed";
 
-/// A value of YAML as it was written, and where.
+/// A YAML value as written, with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The value.
     pub what: What,
-    /// Where it stands.
+    /// The place.
     pub span: Span,
 }
 
@@ -34,22 +34,22 @@ pub struct Tree {
 pub enum What {
     /// `null`, or nothing at all.
     Nothing,
-    /// A text as it was written; whether YAML takes it for a number or a boolean.
+    /// A text as written; and whether YAML reads it as a number or a boolean.
     Text(String, bool),
     /// A list.
     List(Vec<Tree>),
-    /// Keys with their values, in the order in which they stand.
+    /// Keys with their values, in the order of the file.
     Map(Vec<(Sp<String>, Tree)>),
 }
 
 impl Tree {
-    /// The value of a key; none where this is no map.
+    /// The value of a key. None if the key is missing or this is no map.
     pub fn get(&self, key: &str) -> Option<&Tree> {
         let What::Map(entries) = &self.what else { return None };
         entries.iter().find(|(k, _)| k.value == key).map(|(_, v)| v)
     }
 
-    /// The same map with some of its keys alone.
+    /// A copy of the map with only these keys.
     pub fn only(&self, keys: &[&str]) -> Tree {
         let what = match &self.what {
             What::Map(entries) => What::Map(
@@ -61,19 +61,19 @@ impl Tree {
     }
 }
 
-/// What `${...}` in a document stands for.
+/// The meaning of `${...}` in a document.
 #[derive(Clone, Copy)]
 pub enum Vars<'a> {
-    /// There are no variables here.
+    /// There are no variables.
     None,
-    /// They are not known yet: texts stay as they are, and what is no text gets some value of
-    /// its type.
+    /// The values are not known yet. Texts stay as written, and other types get some value of the
+    /// type.
     Later,
-    /// They are put in.
+    /// Variables are replaced by these values.
     In(&'a Scope<'a>),
 }
 
-/// Reads a typed value out of a tree.
+/// Reads a typed value from a tree.
 pub fn typed<'de, T: de::Deserialize<'de>>(
     source: &'de Source,
     tree: &'de Tree,
@@ -83,7 +83,7 @@ pub fn typed<'de, T: de::Deserialize<'de>>(
         .map_err(|e| e.diag(source))
 }
 
-/// What is wrong, and where; the place may be found on the way up.
+/// An error and its place. A caller that knows the place adds it.
 #[derive(Debug)]
 pub struct Wrong {
     message: String,
@@ -116,7 +116,7 @@ impl Wrong {
     }
 }
 
-/// A place that is a whole block, as far as its first line goes.
+/// The first line of a place that spans a block.
 pub fn one_line(source: &Source, span: Span) -> Span {
     let text = source.text.get(span.start as usize..).unwrap_or("");
     let line = text.find('\n').unwrap_or(text.len());
@@ -180,7 +180,7 @@ struct Reader<'de> {
     source: &'de Source,
     tree: Cow<'de, Tree>,
     vars: Vars<'de>,
-    /// Whether the text came out of a variable: what it is is then told by who asks.
+    /// Whether the text is the value of a variable. Then the reader's type decides what it is.
     put_in: bool,
 }
 
@@ -211,7 +211,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Puts variables in.
+    /// Replaces a variable by its value.
     fn settled(mut self) -> Read<Reader<'de>> {
         let Vars::In(scope) = self.vars else { return Ok(self) };
         let What::Text(text, _) = &self.tree.what else { return Ok(self) };
@@ -236,8 +236,8 @@ impl<'de> Reader<'de> {
         Ok(self)
     }
 
-    /// The text of what is to be a number, a boolean or one of some words; `None` where it is
-    /// not known yet.
+    /// The text of a number, a boolean or one of several words. `None` if a variable in it has no
+    /// value yet.
     fn word(&self, what: &str, typed: bool) -> Read<Option<&str>> {
         match &self.tree.what {
             What::Text(text, _) if text.contains("${") && matches!(self.vars, Vars::Later) => {
@@ -358,7 +358,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self.deserialize_str(visitor)
     }
 
-    /// A variable that is empty stands for a key that is not there.
+    /// A key that stands for an empty variable counts as left out.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
         let this = self.settled()?;
         match &this.tree.what {
@@ -446,7 +446,7 @@ impl<'de> Reader<'de> {
         let mut items = Vec::with_capacity(trees.len());
         for tree in trees {
             let item = around.child(tree);
-            // A list among the items, where a variable stands for one, is taken in.
+            // A variable among the items may hold a list, whose items are added.
             if let What::Text(text, _) = &item.tree.what
                 && text.contains("${")
             {
@@ -474,7 +474,7 @@ impl<'de> Reader<'de> {
 
     fn map<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
         let span = self.tree.span;
-        // Variables never stand for maps, so that a map is always the document's own.
+        // Variables never stand for maps, so a map always comes from the document itself.
         let Cow::Borrowed(Tree { what: What::Map(entries), .. }) = &self.tree else {
             return Err(self.expected("keys and values"));
         };
@@ -484,7 +484,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// A value, then the two ends of its place.
+/// Gives a value, then the start and the end of its place.
 struct Placed<'de> {
     reader: Option<Reader<'de>>,
     span: Span,
@@ -546,7 +546,7 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     }
 }
 
-/// One of some words.
+/// One of several words.
 struct Word(String);
 
 impl<'de> EnumAccess<'de> for Word {

@@ -1,7 +1,7 @@
-//! The keys of profile files, and what compilers can be asked beside them, each defined once.
+//! The keys of profile files, and the choices that compile stages have, each defined once.
 //!
 //! The parser, the JSON Schema and the reference in `docs/` come from these types and their
-//! comments. Nothing here knows what a compiler does.
+//! comments. This file does not know what a compiler does.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,18 @@ use serde::de::IgnoredAny;
 use super::yaml::{Scalar, Sp, Words};
 use litmake_litmus::Arch;
 
-/// A profile, or a family of them: compiler, flags, target and model.
+/// A profile, or a family of profiles: compiler, arguments, target and model.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
-    /// The name. In a family it says how the names are made, such as `clang-${version}-O2`.
+    /// The name. For a family it is a pattern, such as `clang-${version}-O2`.
     pub name: Sp<String>,
     /// What the profile is for, for people.
     #[serde(default)]
     pub about: Option<String>,
-    /// A profile (name, or file relative to this one) whose keys hold where this one has none;
-    /// `args` are appended to its `args`, `env` and `mapping` are merged.
+    /// A profile (a name, or a file relative to this one) that gives the keys which this one leaves
+    /// out. `args`, `then` and `inputs` are appended to its lists; `matrix`, `env`, `runtime` and
+    /// `mapping` are merged with its entries.
     #[serde(default)]
     pub extends: Option<Sp<String>>,
     /// Makes a family: one profile for each combination of the values of these variables.
@@ -31,67 +32,69 @@ pub struct ProfileFile {
     /// The compiler: a command or a path.
     #[serde(default)]
     pub compiler: Option<Sp<String>>,
-    /// Builds of that compiler, oldest first: folders with `bin/clang` or the like, or a folder of such
-    /// folders, which come in order of their names' versions. Relative to this file. Each gives a profile
-    /// in which `version` is the name of the build's folder, and findings say in which builds they
-    /// are.
+    /// Builds of the compiler, oldest first, relative to this file: folders with `bin/clang` or the
+    /// like, or a folder of such folders, which are taken in the order of their versions. Each
+    /// build gives a profile in which `version` is the name of the build's folder, and findings
+    /// name the builds that show them.
     #[serde(default)]
     pub builds: Words,
-    /// The language in which it is given tests: `c`, `c++`, `rust`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the
-    /// Linux kernel's primitives; `c` where left out.
+    /// The language of the tests that the compiler gets: `c` (the default), `c++`, `rust`,
+    /// `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the Linux kernel's primitives.
     #[serde(default)]
     pub language: Option<Sp<String>>,
-    /// For the language `kernel`: the folder of a configured kernel (`include/generated/autoconf.h` is in it), or of the
-    /// headers of one. Relative to this file. Where it is left out, that of `LITMAKE_KERNEL`, or the headers that
-    /// `scripts/setup --kernel` brings.
+    /// For the language `kernel`: the folder of a configured kernel (with
+    /// `include/generated/autoconf.h`), or of a kernel's headers, relative to this file (default:
+    /// the folder in `LITMAKE_KERNEL`, or the headers that `scripts/setup --kernel` installs).
     #[serde(default)]
     pub kernel: Option<Sp<String>>,
-    /// Its arguments.
+    /// The compiler's arguments.
     #[serde(default)]
     pub args: Words,
-    /// Commands that work on what the compiler wrote, one after the other, each on what the one before
-    /// wrote: `llvm-spirv-14 {in} -o {out}`, `spirv-opt -O {in} -o {out}`. One that variables leave
-    /// empty is left out.
+    /// Commands that process the compiler's output, one after the other, each on the output of the
+    /// one before: `llvm-spirv-14 {in} -o {out}`, `spirv-opt -O {in} -o {out}`. A command that
+    /// variables leave empty is left out.
     #[serde(default)]
     pub then: Words,
-    /// The litmus dialect of the code it emits.
+    /// The litmus dialect of the code.
     #[serde(default)]
     pub arch: Option<Sp<Dialect>>,
-    /// The model under which that code is simulated: a name or a `.cat` file. Where it is left
-    /// out, the default of the architecture.
+    /// The model under which the code is simulated: a name or a `.cat` file (default: that of the
+    /// dialect).
     #[serde(default)]
     pub model: Option<Sp<String>>,
-    /// Environment variables that the compiler sees besides `PATH`, with their values.
+    /// Environment variables of the compiler, with their values. Otherwise it sees only `PATH` and
+    /// a few fixed ones.
     #[serde(default)]
     pub env: BTreeMap<String, Sp<Scalar>>,
-    /// Files and folders that decide what the compiler makes and that cannot be seen when it runs:
-    /// of a compiler behind a server, for example. Relative to this file. All else that the
-    /// compiler reads is found without being named.
+    /// Files and folders, relative to this file, that decide the compiler's output and that tracing
+    /// cannot see: those of a compiler behind a server, for example. All other files that the
+    /// compiler reads are found without being listed.
     #[serde(default)]
     pub inputs: Words,
-    /// Seconds after which the compiler is ended; 60 where left out.
+    /// Seconds after which the compiler is ended (default: 60).
     #[serde(default)]
     pub timeout: Option<Sp<u64>>,
-    /// MiB of memory that one compiler may take; 4096 where left out.
+    /// MiB of memory that the compiler may use (default: 4096).
     #[serde(default)]
     pub memory: Option<Sp<u64>>,
-    /// What the runtime library finds out about the machine when a program starts: a number for
-    /// a variable of it (`__aarch64_have_lse_atomics: 1`), or a function's name for one that it
-    /// chooses (`__atomic_load_16: libat_load_16_i1`). By default what the arguments imply.
+    /// What the runtime library detects about the machine when a program starts: a number for one
+    /// of its variables (`__aarch64_have_lse_atomics: 1`), or the name of the function that it
+    /// chooses for another (`__atomic_load_16: libat_load_16_i1`). By default the compiler's
+    /// arguments decide.
     #[serde(default)]
     pub runtime: BTreeMap<String, Sp<Scalar>>,
     /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, for mappings
-    /// that no compiler implements yet. All else is left to the compiler, or refused with
-    /// `"*": refuse`.
+    /// that no compiler implements yet. The compiler decides about all other operations, or they
+    /// are refused with `"*": refuse`.
     #[serde(default)]
     pub mapping: BTreeMap<String, Words>,
-    /// A place for anchors; its content is not looked at.
+    /// A place for YAML anchors; its content is ignored.
     #[serde(default)]
     #[schemars(with = "serde_json::Value")]
     pub templates: Option<IgnoredAny>,
 }
 
-/// A litmus dialect, as herd's users write it.
+/// A litmus dialect, as herd names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum Dialect {
@@ -108,7 +111,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect that it names.
+    /// The dialect in litmake's own type.
     pub fn arch(self) -> Arch {
         match self {
             Dialect::AArch64 => Arch::AArch64,
@@ -124,7 +127,7 @@ impl Dialect {
     }
 }
 
-/// Where shared locations are.
+/// How tests reach the shared locations.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, serde::Serialize, JsonSchema,
 )]
@@ -137,7 +140,7 @@ pub enum Storage {
     Statics,
 }
 
-/// Which locals are kept alive.
+/// The locals that are kept to the end of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]

@@ -1,6 +1,6 @@
-//! Variables: what `${...}` stands for.
+//! Variables: replaces `${...}` by values.
 //!
-//! It does not know where variables come from, nor what is made of their values.
+//! This file does not know where variables come from, or what their values are used for.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ const MAX_DEPTH: usize = 8;
 /// The value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// A text, a number or a boolean, as it was written.
+    /// A text, a number or a boolean, as written.
     Text(String),
-    /// A list, which only a list may hold.
+    /// A list, which can only stand for a list.
     List(Vec<String>),
 }
 
 impl Setting {
-    /// The value that the command line gives to a variable that has this one.
+    /// The value that `--set` gives to a variable with this value.
     pub fn replaced(&self, text: &str) -> Setting {
         match self {
             Setting::Text(_) => Setting::Text(text.to_string()),
@@ -33,7 +33,7 @@ impl Setting {
     }
 }
 
-/// What `${...}` may stand for.
+/// The variables that `${...}` may name.
 pub struct Scope<'a> {
     /// Variables of the pipeline and of the stage's instance.
     pub vars: &'a BTreeMap<String, Setting>,
@@ -42,12 +42,13 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Puts the values in. `$${` stands for `${`.
+    /// Replaces the variables in a text. `$${` stands for `${`.
     pub fn expand(&self, source: &Source, text: &Sp<String>) -> Result<Sp<String>> {
         Ok(Sp { value: self.expand_text(source, &text.value, text.span, 0)?, span: text.span })
     }
 
-    /// Puts the values in, and a list in the place of each word that stands for one.
+    /// Replaces the variables in each word. A word that stands for a list becomes the items of the
+    /// list.
     pub fn expand_words(&self, source: &Source, words: &Words) -> Result<Vec<Sp<String>>> {
         let mut out = Vec::new();
         for word in words.iter() {
@@ -61,7 +62,7 @@ impl Scope<'_> {
         Ok(out)
     }
 
-    /// What a text stands for: a list where it is one variable that holds a list.
+    /// The value of a text: a list if the whole text is one variable that holds a list.
     pub fn setting(&self, source: &Source, text: &str, span: Span) -> Result<Setting> {
         let mut text = text;
         for _ in 0..MAX_DEPTH {
@@ -145,7 +146,7 @@ impl Scope<'_> {
     }
 }
 
-/// The variable that a text is, where it is one and nothing else.
+/// The name of the variable, if the whole text is one variable.
 fn whole(text: &str) -> Option<&str> {
     let name = text.strip_prefix("${")?.strip_suffix('}')?;
     (!name.contains(['$', '{', '}'])).then_some(name.trim())

@@ -1,7 +1,7 @@
-//! Reading YAML: the one place that knows the YAML library.
+//! Reads YAML. Only this file knows the YAML library.
 //!
-//! Everything is strict: unknown and duplicate keys are errors with a place, `yes` is no
-//! boolean, and a document that unfolds into too much is refused before it does.
+//! Reading is strict: unknown and duplicate keys are errors with a place, `yes` is no boolean, and
+//! a document that would expand to too much is refused before it does.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,17 +15,17 @@ use super::tree::{PLACED, Tree, Vars, What, one_line, typed};
 use super::vars::Setting;
 use litmake_base::diag::{Diag, Result, Source, Span};
 
-/// A value and where it stands in its file.
+/// A value, and its place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sp<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// The place.
     pub span: Span,
 }
 
 impl<T> Sp<T> {
-    /// A value that stands in no file.
+    /// A value without a place.
     pub fn nowhere(value: T) -> Sp<T> {
         Sp { value, span: Span::default() }
     }
@@ -84,23 +84,23 @@ fn span_of(at: Location) -> Span {
     }
 }
 
-/// One string or a list of them.
+/// One text, or a list of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(pub Vec<Sp<String>>);
 
 impl Words {
-    /// Each of them.
+    /// The texts.
     pub fn iter(&self) -> std::slice::Iter<'_, Sp<String>> {
         self.0.iter()
     }
 
-    /// Whether there are none.
+    /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A string, a number or a boolean, kept as it was written.
+/// A text, a number or a boolean, kept as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scalar(pub String);
 
@@ -135,7 +135,7 @@ impl JsonSchema for Scalar {
     }
 }
 
-/// The value of a variable: a list where it was written as one.
+/// The value of a variable: a list if it was written as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value(pub Setting);
 
@@ -239,7 +239,7 @@ struct Raw(RawWhat);
 enum RawWhat {
     Nothing,
     Text(String),
-    /// What YAML takes for a number or a boolean; its text is in the document.
+    /// A number or a boolean for YAML; its text is taken from the document.
     Plain,
     List(Vec<Spanned<Raw>>),
     Map(Vec<(Spanned<Raw>, Spanned<Raw>)>),
@@ -322,12 +322,12 @@ fn planted(source: &Source, raw: Spanned<Raw>) -> Result<Tree> {
     Ok(Tree { what, span })
 }
 
-/// Reads one document into a type that knows all its keys.
+/// Reads a document as a type that knows all its keys.
 pub fn read<T: DeserializeOwned>(source: &Source) -> Result<T> {
     typed(source, &tree(source)?, Vars::None)
 }
 
-/// Reads one document as it stands.
+/// Reads a document as a tree.
 pub fn tree(source: &Source) -> Result<Tree> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
@@ -352,7 +352,8 @@ pub fn tree(source: &Source) -> Result<Tree> {
     planted(source, raw)
 }
 
-/// Turns the library's error into ours: what is wrong, where, and what was probably meant.
+/// Turns an error of the library into a diagnostic: the error, its place, and what was probably
+/// meant.
 fn explain(source: &Source, error: &Error) -> Box<Diag> {
     let error = error.without_snippet();
     let at = match error {
@@ -363,7 +364,7 @@ fn explain(source: &Source, error: &Error) -> Box<Diag> {
         || Span::new(source.text.len(), source.text.len()),
         |at| {
             let span = span_of(at);
-            // Some errors know a line and a column only.
+            // Some errors have only a line and a column.
             if span == Span::default() && at.line() > 1 {
                 let start = offset_of(&source.text, at.line() as usize, at.column() as usize);
                 return Span::new(start, start + 1);

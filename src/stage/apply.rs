@@ -1,32 +1,32 @@
-//! The work of a stage on items outside of a run's graph, its results kept in the store.
+//! Applies stages to items outside of a run's graph, and keeps the results in the store.
 
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 use litmake_engine::graph::{Context, Map, Outcome};
 
-/// How many go through a stage together.
+/// How many items go through a stage together.
 const BATCH: usize = 64;
 
-/// How much work was done and how much was known.
+/// How much work there was, and how much of it was done.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
-    /// Items that a result was asked for.
+    /// The items that a result was asked for.
     pub tasks: u64,
-    /// Those whose result was not in the store.
+    /// The items whose result was not in the store.
     pub executed: u64,
 }
 
-/// Where stages are applied to items outside of the graph.
+/// Applies stages to items outside of the graph.
 pub struct Lab<'a> {
     /// The store.
     pub records: &'a dyn Records,
-    /// What work is told of the run.
+    /// The context that work gets in a run.
     pub context: &'a Context,
 }
 
 impl Lab<'_> {
-    /// What a stage makes of some items, from the store where that is known.
+    /// The results of a stage for some items, taken from the store if they are there.
     pub fn apply(
         &self,
         map: &dyn Map,
@@ -66,7 +66,8 @@ impl Lab<'_> {
 }
 
 fn encode(outcome: &Outcome) -> Option<Vec<u8>> {
-    // Nothing here makes anew what is kept for now.
+    // A result that should be kept only for a time is not stored: nothing here would compute it
+    // again.
     if outcome.lasting() != Lasting::ForGood {
         return None;
     }

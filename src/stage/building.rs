@@ -1,7 +1,8 @@
-//! A graph in the making: what a kind of stages is told when it puts its nodes into it.
+//! Builds a graph: stages of each kind add their nodes to it.
 //!
-//! It does not know the kinds. What is dear of a stage is in queries of its own ([`litmake_pipeline::query`]), so
-//! that a graph is made anew from what is known where little has changed.
+//! This file does not know the kinds. The expensive parts of a stage are queries of their own
+//! ([`litmake_pipeline::query`]), so that after a small change a graph is built again from what is
+//! computed already.
 
 use std::sync::Arc;
 
@@ -13,43 +14,43 @@ use litmake_pipeline::plan::{Node as PlanNode, Plan};
 use litmake_pipeline::query::{Db, Part, Request, part};
 use litmake_pipeline::slice::Instance;
 
-/// How the work of a kind stands in the graph. The options of each kind implement it.
+/// Adds the work of a kind to the graph. The options of each kind implement it.
 pub trait Build {
-    /// What compilers, machines and devices are asked before the keys of an instance can be known. No
-    /// query asks them.
+    /// The questions to compilers, machines and devices on whose answers the keys of an instance
+    /// depend. They are asked outside of queries.
     fn asks(&self, _of: &Instance, _consumed: &[&Instance]) -> Vec<Question> {
         Vec::new()
     }
 
-    /// Adds the nodes of the stage that is being built; gives the one that others consume.
+    /// Adds the nodes of the stage that is being built; returns the node that other stages consume.
     fn build(&self, graph: &mut Building) -> Result<usize>;
 }
 
-/// The work of an instance, and what it depends on beside its inputs.
+/// The work of an instance, and its fingerprint.
 #[derive(Clone)]
 pub struct Made {
     pub work: Arc<dyn Map>,
     pub fingerprint: Fingerprint,
 }
 
-/// What a query is told of an instance that the plan has no more.
+/// The error of a query about an instance that is no longer in the plan.
 pub fn gone() -> Box<Diag> {
     Diag::new("the plan has no such stage any more")
 }
 
-/// A graph with the nodes of all stages up to one.
+/// A graph under construction, with the nodes of all stages so far.
 pub struct Building<'a> {
     pub db: &'a dyn Db,
     request: Request,
     pub plan: &'a Plan,
-    /// The stage that is being built, as its place in the plan.
+    /// The stage that is being built, by its position in the plan.
     pub at: usize,
     pub graph: Graph,
-    /// For each node of the graph, the node of the plan that it came from.
+    /// For each node of the graph, the node of the plan that it belongs to.
     pub of_plan: Vec<usize>,
-    /// For each node of the plan so far, the graph's node that others consume.
+    /// For each node of the plan so far, the node of the graph that other stages consume.
     pub node_of: Vec<usize>,
-    /// The models by which stages go, by node of the plan.
+    /// The names of the models, by node of the plan.
     pub models: Vec<Option<String>>,
     pub shared: Shared,
 }
@@ -69,17 +70,17 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// The stage that is being built.
+    /// The node of the plan that is being built.
     pub fn node(&self) -> &'a PlanNode {
         &self.plan.nodes[self.at]
     }
 
-    /// The same, for queries about it.
+    /// The key of the node that is being built, for queries about it.
     pub fn part(&self) -> Part<'a> {
         part(self.db, self.request, self.node())
     }
 
-    /// The graph's nodes that it consumes.
+    /// The nodes of the graph that the stage consumes.
     pub fn inputs(&self) -> Vec<usize> {
         self.node().inputs.iter().map(|j| self.node_of[*j]).collect()
     }
@@ -99,12 +100,12 @@ impl<'a> Building<'a> {
         self.graph.nodes.len() - 1
     }
 
-    /// Adds a node that does the work of an instance.
+    /// Adds a node for the work of an instance.
     pub fn add_made(&mut self, inputs: Vec<usize>, made: Made) -> usize {
         self.add(inputs, made.fingerprint, Work::Map(made.work))
     }
 
-    /// Adds a node whose failures are of interest only where they are not those of an input.
+    /// Adds a node that the user does not see, except for failures of its own.
     pub fn add_hidden(
         &mut self,
         inputs: Vec<usize>,

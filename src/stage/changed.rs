@@ -1,4 +1,4 @@
-//! `changed`: leaves out the tests of which two compilers make the same code.
+//! `changed`: leaves out the tests that two compilers compile to the same code.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Build for kinds::Changed {
     }
 }
 
-/// Whether two texts of tests differ in more than names of labels and blanks.
+/// Whether two tests differ in more than blanks and the names of labels.
 pub fn differ(before: &[u8], after: &[u8]) -> Result<bool> {
     let canonical = |text: &[u8]| read_test(text).map(|test| canon::canonical_text(&test));
     Ok(before != after && canonical(before)? != canonical(after)?)

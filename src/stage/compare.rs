@@ -1,5 +1,5 @@
-//! `compare`: outcomes of sources with those of targets, where each test has one target, and where
-//! every mix of a test is one.
+//! `compare`: adds the nodes that compare sources and targets, with one target for each test, or
+//! with every mix of a test as a target.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
-//! `compile`: whole tests, or the list of their distinct threads, to a compiler.
+//! `compile`: gives a compiler whole tests, or the list of their distinct threads.
 //!
-//! How tests are compiled is not known here (`compiled`), nor how they are taken apart (`threads`).
+//! This file does not know how tests are compiled (`compiled`), or how they are taken apart
+//! (`threads`).
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ impl Build for Compile {
     fn build(&self, graph: &mut Building) -> Result<usize> {
         let made = compiling(graph.db, graph.part())?;
         let tests = graph.inputs()[0];
-        // What a pipeline has split already is compiled as it is.
+        // Parts from a `split` stage are compiled as they are.
         let is_split = graph.shared.of::<Splits>().0.contains_key(&graph.graph.root(tests));
         Ok(match is_split || !is_by_thread(self) {
             true => graph.add_made(vec![tests], made),
@@ -33,7 +34,7 @@ impl Build for Compile {
     }
 }
 
-/// What compiles for an instance.
+/// The work that compiles for an instance.
 #[salsa::tracked(returns(clone), no_eq)]
 fn compiling<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Made> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -47,8 +48,8 @@ fn compiling<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Made> {
     Ok(Made { work: Arc::new(work), fingerprint })
 }
 
-/// Whether threads are compiled by themselves. Where locations are variables of the unit, a compiler
-/// sees what all threads do with them; and functions of operations are numbered through the test.
+/// Whether threads are compiled separately. If locations are variables of the unit, the compiler
+/// sees how all threads use them; and helper functions are numbered through the whole test.
 fn is_by_thread(options: &Compile) -> bool {
     options.storage == Storage::Pointers && !options.helpers
 }

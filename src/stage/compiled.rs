@@ -1,4 +1,4 @@
-//! C tests through a compiler and back to litmus tests.
+//! Compiles C tests, and lifts the code back to litmus tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::runtime::Runtime;
 
-/// Work that gives the code of tests.
+/// The work that compiles tests with a profile.
 pub struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, Failure>,
@@ -25,12 +25,12 @@ pub struct Stage {
     observe: Observe,
     storage: Storage,
     helpers: bool,
-    /// One test in so many is compiled alone as well; 0: none.
+    /// One test in `alone` is also compiled alone; 0 for none.
     alone: u64,
     is_away: bool,
 }
 
-/// What compiles with a profile whose compiler is at hand, and what that depends on.
+/// The work that compiles with a profile, and its fingerprint.
 pub fn stage(
     profile: &Arc<Profile>,
     options: &kinds::Compile,
@@ -63,7 +63,8 @@ pub fn stage(
 }
 
 impl Stage {
-    /// Whether a test is compiled alone too: by its text, so that each run asks the same.
+    /// Whether a test is also compiled alone. This depends on its text, so that each run chooses
+    /// the same tests.
     fn is_sampled(&self, text: &[u8]) -> bool {
         let digest = Digest::of(text).0;
         let number = digest[..8].iter().fold(0, |n: u64, b| n << 8 | u64::from(*b));
@@ -71,7 +72,7 @@ impl Stage {
     }
 }
 
-/// The code of a test, where the test compiled alone gives the same.
+/// The code of a test; a failure if the test gives other code when it is compiled alone.
 fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
     match compiler.compile(std::slice::from_ref(test)).pop() {
         Some(Ok(alone)) if canonical_text(&alone) == canonical_text(code) => {

@@ -1,5 +1,5 @@
-//! The compilers of a run, their libraries and other tools: each is looked up once, and what it rests on is
-//! guarded from then on.
+//! Finds the compilers of a run, their libraries and other tools. Each is looked up once; from then
+//! on a guard watches the files that it depends on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use litmake_toolchain::kind;
 use litmake_toolchain::runtime::Runtime;
 use serde::{Deserialize, Serialize};
 
-/// A compiler that a profile names, with its libraries and what these rest on; or why there is none.
+/// The compiler of a profile, with its libraries and what these depend on; or why there is none.
 type Found = Result<(Fingerprint, Libraries), Failure>;
 
 #[derive(Clone)]
@@ -31,14 +31,14 @@ struct Libraries {
     evidence: Arc<Evidence>,
 }
 
-/// Compilers and their libraries that were looked up already.
+/// The compilers and libraries that were looked up already.
 #[derive(Default)]
 pub struct Compilers {
     looks: Arc<Looks>,
     known: Mutex<Known>,
-    /// Where these are named, only the compilers of profiles of these names are looked up.
+    /// If given, only the compilers of the profiles with these names are looked up.
     only: Option<BTreeSet<String>>,
-    /// Those that this machine lacks and other machines have, by the names of profiles.
+    /// Compilers that this machine lacks and other machines have, by the name of the profile.
     away: BTreeMap<String, Away>,
 }
 
@@ -48,24 +48,24 @@ struct Known {
     notes: BTreeSet<String>,
 }
 
-/// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
+/// The compiler of a profile, its libraries, and their parts of a stage's fingerprint.
 #[derive(Clone, PartialEq)]
 pub struct Tool {
-    /// The compiler, or why there is none.
+    /// The path of the compiler, or why there is none.
     pub program: Result<PathBuf, Failure>,
-    /// What tells it from every other compiler.
+    /// The digest that identifies the compiler.
     pub digest: Digest,
     /// Its kind and its libraries.
     pub runtime: Arc<Runtime>,
-    /// What tells these from others.
+    /// The digest that identifies the libraries.
     pub libraries: Digest,
-    /// What it all rests on.
+    /// Guards the files that all of this depends on.
     pub guard: Guard,
-    /// Whether it is on other machines alone.
+    /// Whether only other machines have it.
     pub is_away: bool,
 }
 
-/// A compiler on another machine, as far as a plan has to know it.
+/// A compiler on another machine, as far as planning needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Away {
     digest: Digest,
@@ -75,17 +75,17 @@ pub struct Away {
 }
 
 impl Compilers {
-    /// Has none looked up but those of some profiles: the others are taken for missing.
+    /// Restricts look-ups to the compilers of some profiles. Any other compiler counts as missing.
     pub fn only(&mut self, profiles: BTreeSet<String>) {
         self.only = Some(profiles);
     }
 
-    /// Takes what this machine lacks from other machines.
+    /// Takes compilers that this machine lacks from other machines.
     pub fn away(&mut self, away: BTreeMap<String, Away>) {
         self.away = away;
     }
 
-    /// What another machine has to know of a compiler that is here.
+    /// The description of a compiler of this machine, for another machine.
     pub fn told(&self, profile: &Profile, records: &dyn Records) -> Result<Away, Failure> {
         let tool = self.tool(profile, records);
         let program = tool.program?;
@@ -94,13 +94,13 @@ impl Compilers {
         Ok(Away { digest, libraries, kind: tool.runtime.kind, version })
     }
 
-    /// Whether a profile's compiler is not on this machine.
+    /// Whether this machine lacks a profile's compiler.
     pub fn lacks(&self, profile: &Profile, records: &dyn Records) -> bool {
         let missing = FailureKind::Broken(Fault::Missing);
         self.tool(profile, records).program.is_err_and(|failure| failure.kind == missing)
     }
 
-    /// What a compiler on another machine says of its version.
+    /// The version of a compiler on another machine, in its own words.
     pub fn version_away(&self, profile: &Profile) -> Option<&str> {
         self.away.get(&profile.name).map(|away| away.version.as_str())
     }
@@ -109,13 +109,13 @@ impl Compilers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What cannot be known about them, for people, each once.
+    /// Warnings for people about compilers that cannot be identified completely, each once.
     pub fn notes(&self) -> Vec<String> {
         self.known().notes.iter().cloned().collect()
     }
 
-    /// Looks some profiles' compilers up at the same time, since each is asked several times and all that is done
-    /// meanwhile is to wait.
+    /// Looks up the compilers of some profiles in parallel: a look-up runs the compiler several
+    /// times, and mostly waits.
     pub fn look_up(&self, profiles: &[Arc<Profile>], records: &dyn Records) {
         let distinct: BTreeMap<Digest, &Profile> =
             profiles.iter().map(|profile| (key(profile), &**profile)).collect();
@@ -126,7 +126,7 @@ impl Compilers {
             for _ in 0..threads.min(profiles.len()) {
                 scope.spawn(|| {
                     while let Some(profile) = profiles.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // Why there is none is said to whoever needs it.
+                        // The error is reported where the compiler is needed.
                         let _ = self.found(profile, records);
                     }
                 });
@@ -134,7 +134,7 @@ impl Compilers {
         });
     }
 
-    /// What a profile's compiler is, asked where that is not known.
+    /// The compiler of a profile, looked up if that was not done yet.
     fn found(&self, profile: &Profile, records: &dyn Records) -> Found {
         let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(&profile.name));
         if !is_wanted {
@@ -196,7 +196,7 @@ impl Compilers {
         }
     }
 
-    /// What a tool that is no compiler is, and what that rests on.
+    /// The digest of a tool that is no compiler, and a guard for it.
     pub fn other(&self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
         let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
         let digest = fingerprint::digest(program, &evidence);
@@ -221,7 +221,7 @@ impl Away {
     }
 }
 
-/// What a profile's compiler is.
+/// The question for a profile's compiler.
 pub fn question(profile: &Arc<Profile>) -> Question {
     let profile = profile.clone();
     Question::new(key(&profile), false, move |asking| {
@@ -229,12 +229,12 @@ pub fn question(profile: &Arc<Profile>) -> Question {
     })
 }
 
-/// What was answered about a profile's compiler.
+/// The answer about a profile's compiler.
 pub fn known(db: &dyn Db, profile: &Profile) -> diag::Result<Arc<Tool>> {
     probes::answer(db, key(profile))
 }
 
-/// All of a profile that has a part in what is found for it.
+/// A digest of everything in a profile that decides the answer.
 pub fn key(profile: &Profile) -> Digest {
     let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
     for input in &profile.inputs {

@@ -1,4 +1,4 @@
-//! `dedupe`: tests that have one canonical form.
+//! `dedupe`: keeps one of the tests with equal canonical forms.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `diff`: what two compilers make of the same test: is the code equal, are the outcomes?
+//! `diff`: compares the code and the outcomes of two compilers for the same test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,29 +15,30 @@ use litmake_pipeline::kinds;
 
 type State = BTreeMap<String, String>;
 
-/// What changed in one test.
+/// The changes in one test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The code differs, by more than names of labels and blanks.
+    /// Whether the code differs in more than blanks and the names of labels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub code: bool,
-    /// Outcomes that only the second allows.
+    /// Outcomes that only the second one allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gained: Vec<State>,
-    /// Outcomes that only the first allows.
+    /// Outcomes that only the first one allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<State>,
 }
 
 impl Change {
-    /// Reads what is stored.
+    /// Decodes a stored change.
     pub fn decode(bytes: &[u8]) -> Result<Change, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a change that cannot be read: {e}").into())
     }
 }
 
-/// The outcomes over the names that both show.
+/// The outcomes that only the second one allows, and those that only the first one allows, over the
+/// names that both have.
 fn outcomes(before: &Allowed, after: &Allowed) -> (Vec<State>, Vec<State>) {
     let names = |a: &Allowed| -> BTreeSet<String> {
         a.states.iter().flat_map(|s| s.keys().cloned()).collect()
@@ -69,7 +70,7 @@ fn change(item: &[Vec<u8>]) -> Result<Change, Failure> {
 impl Build for kinds::Diff {
     fn build(&self, graph: &mut Building) -> diag::Result<usize> {
         let outcomes = graph.inputs();
-        // The tests that were simulated.
+        // The nodes whose tests were simulated.
         let code: Vec<usize> =
             outcomes.iter().filter_map(|s| graph.graph.nodes[*s].inputs.first().copied()).collect();
         let work = Work::Map(Arc::new(Diff));

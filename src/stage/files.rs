@@ -1,5 +1,5 @@
-//! Tests from files, as a source of items. It does not read them as tests, only as content, and does not know
-//! how they are found.
+//! A source of items: tests from files. It reads them as content, not as tests, and does not know
+//! how words lead to files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::Sp;
 use litmake_select::filter::Filter;
 
-/// The files of all stages that read some, for whoever wants to know what changes in them.
+/// The files of all stages that read some, to watch them for changes.
 #[derive(Default)]
 pub struct Listed(pub Vec<Arc<Files>>);
 
@@ -37,18 +37,18 @@ pub struct Files {
     patterns: Vec<Sp<String>>,
     exclude: GlobSet,
     keep: Filter,
-    /// The same as it was written.
+    /// The filter, as written.
     keep_words: Vec<Sp<String>>,
     limit: usize,
     found: Result<Arc<Found>>,
     listed: Mutex<Places>,
     counts: Mutex<Counts>,
-    /// The last listing, while someone tells what changes.
+    /// The last listing, kept while the files are watched.
     memo: Mutex<Option<Listing>>,
     watched: AtomicBool,
 }
 
-/// Where items lie whose names do not tell, as the last listing found them.
+/// The places of items in the last listing that their names do not tell.
 #[derive(Default)]
 struct Places {
     /// Files whose paths are not UTF-8.
@@ -56,10 +56,10 @@ struct Places {
     archives: Vec<Archive>,
 }
 
-/// The items, in order of their names, and where those are whose names do not say so at once.
+/// The items, sorted by name.
 struct Listing {
     entries: Vec<Entry>,
-    /// By absolute path, where the name has a `..` in it.
+    /// Items with a `..` in their name, by absolute path.
     roundabout: HashMap<PathBuf, usize>,
 }
 
@@ -72,7 +72,7 @@ impl Listing {
         Listing { roundabout: roundabout.collect(), entries }
     }
 
-    /// The item that a file is.
+    /// The position of the item that a file gives.
     fn place(&self, path: &Path) -> Option<usize> {
         let named = |name: &str| self.entries.binary_search_by(|e| (*e.name).cmp(name)).ok();
         let names = [short(path), Some(path)].into_iter().flatten().filter_map(Path::to_str);
@@ -80,23 +80,23 @@ impl Listing {
     }
 }
 
-/// Folders in which changes matter: with all that is below them, and on their own.
+/// Folders whose changes matter.
 #[derive(Default)]
 pub struct Folders {
-    /// Those of which all below matters.
+    /// Folders in which every change below matters.
     pub whole: BTreeSet<PathBuf>,
-    /// Those of which only what lies in them matters.
+    /// Folders in which only changes of their direct content matter.
     pub own: BTreeSet<PathBuf>,
 }
 
-/// An archive, with its members as they were encoded by [`members_of`].
+/// An archive, with its members as [`members_of`] encodes them.
 struct Archive {
     path: PathBuf,
     encoded: Vec<u8>,
     by_name: OnceLock<HashMap<String, Member>>,
 }
 
-/// Refuses a `keep` that leaves nothing of some tests.
+/// An error if `keep` leaves none of the tests.
 pub(super) fn check_kept(
     source: &Source,
     keep: &[Sp<String>],
@@ -114,7 +114,8 @@ pub(super) fn check_kept(
     }
 }
 
-/// The files of an instance. What no word leads to is said when a run asks for them.
+/// The files of an instance. A word that leads to no file is an error only when a run asks for the
+/// files.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn listed<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Files>> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -158,8 +159,8 @@ impl Files {
         })
     }
 
-    /// The folders in which this stage's files may come and go, and those in which others lie that lists
-    /// name.
+    /// The folders in which files of this stage can appear and disappear, and those of the files
+    /// that lists name.
     pub fn folders(&self) -> Folders {
         let mut out = Folders::default();
         for pattern in self.patterns.iter().filter(|p| !p.value.starts_with('@')) {
@@ -178,19 +179,19 @@ impl Files {
         out
     }
 
-    /// From now on listings are remembered, and [`Files::touched`] says what changes.
+    /// From now on listings are kept, and [`Files::touched`] compares with them.
     pub fn watch(&self) {
         self.watched.store(true, Ordering::Relaxed);
     }
 
-    /// Says which files may have changed since the last listing: only they are read again. Gives whether
-    /// any of them is not as it was.
+    /// Reads the changed files among those of the last listing again; says whether the content of
+    /// any has changed.
     pub fn touched<'p>(&self, changed: impl Iterator<Item = &'p PathBuf>) -> bool {
         let Ok(mut memo) = self.memo.lock() else { return true };
         let Ok(found) = &self.found else { return false };
         let mut matters = false;
         for path in changed {
-            // Whatever may have changed.
+            // The root stands for any change.
             if path.parent().is_none() {
                 (matters, *memo) = (true, None);
                 continue;
@@ -200,13 +201,13 @@ impl Files {
             let place = memo.as_ref().and_then(|listed| listed.place(path));
             let content = place.and_then(|_| test(path));
             match (place, content, &mut *memo) {
-                // What a change makes of a filter only a new list tells.
+                // With a filter, only a new listing shows which tests are kept.
                 (Some(at), Some(content), Some(listed)) if self.keep.is_empty() => {
                     let content = Digest::of(&content);
                     matters |= listed.entries[at].content != content;
                     listed.entries[at].content = content;
                 }
-                // It is gone, or may now be kept or left out.
+                // The file is gone, or the filter may now decide differently.
                 (Some(_), ..) => (matters, *memo) = (true, None),
                 _ if is_archive() || (!self.keep.is_empty() && found.has(path)) => {
                     (matters, *memo) = (true, None);
@@ -217,7 +218,8 @@ impl Files {
         matters
     }
 
-    /// What is kept by what it says. What cannot be read stays: whoever consumes it says why.
+    /// Whether the filter keeps a test. One that cannot be read is kept, so that a later stage
+    /// reports it.
     fn keeps(&self, content: Option<Vec<u8>>) -> bool {
         match content.map(|bytes| super::items::read_test(&bytes)) {
             Some(Ok(test)) => self.keep.keeps(&test),
@@ -225,7 +227,7 @@ impl Files {
         }
     }
 
-    /// What tells this list of files from another.
+    /// A digest that identifies this list of files.
     fn place(&self) -> Digest {
         let here = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
         let mut key = Keyer::new("place").field("dir", here.as_os_str().as_encoded_bytes());
@@ -235,7 +237,7 @@ impl Files {
         key.finish()
     }
 
-    /// The tests in an archive, as entries.
+    /// Adds the tests in an archive, as entries.
     fn tests_in(&self, archive: &Archive, only: Option<&str>, out: &mut Vec<Entry>) -> Option<()> {
         let prefix = archive.path.to_string_lossy();
         decode_members(&archive.encoded, |member, _, _, content| {
@@ -263,8 +265,8 @@ pub fn filter(node: &Instance, options: &Generate) -> Result<Filter> {
     Filter::read(&words)
 }
 
-/// The members of an archive with the digests of their contents, as bytes to be remembered:
-/// sorted by name, the last of each name.
+/// The members of an archive with the digests of their contents, encoded for the store: sorted by
+/// name, and the last one of each name.
 fn members_of(path: &Path, known: &dyn Records) -> std::io::Result<Vec<u8>> {
     remembered("archive/2", path, known, |file| {
         let mut all = BTreeMap::new();
@@ -373,7 +375,7 @@ impl graph::Source for Files {
             }
             listed.archives.push(archive);
         }
-        // What comes from one place is sorted already.
+        // Entries from one place are sorted already.
         if !entries.is_sorted_by(|a, b| a.name < b.name) {
             entries.sort_by(|a, b| a.name.cmp(&b.name));
             let before = entries.len();

@@ -1,4 +1,4 @@
-//! `generate`: which of the sources of tests a stage means.
+//! `generate`: chooses the source of tests for a stage.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Build for Generate {
     }
 }
 
-/// The tests of an instance that litmake makes itself. They are made when a run asks for them.
+/// The source of an instance's generated tests. They are made when a run asks for them.
 #[salsa::tracked(returns(clone), no_eq)]
 fn made<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<dyn Source>> {
     let node = instance(db, of).ok_or_else(gone)?;

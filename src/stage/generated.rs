@@ -1,5 +1,5 @@
-//! Tests that are made, as a source of items. What is made depends on the options alone. Of a sample the texts are
-//! kept with the list, so that what it is drawn from is made once.
+//! A source of items: tests that litmake generates. They depend only on the options. For a sample,
+//! the texts are stored with the list, so that the tests that it is drawn from are made once.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -19,16 +19,16 @@ use litmake_profile::yaml::{Sp, Words};
 use litmake_select::collect::{Collected, Wanted, collect};
 use litmake_select::filter::Filter;
 
-/// The tests of one `generate` stage.
+/// The generated tests of one `generate` stage.
 pub struct Generated {
     recipe: Recipe,
     families: Vec<Source>,
-    /// Tests of these names are left out.
+    /// Tests with these names are left out.
     exclude: GlobSet,
-    /// What is excluded and kept, as it was written.
+    /// The words of `exclude` and `keep`, as written.
     words: [Vec<String>; 2],
     keep: Filter,
-    /// The same as it was written, with the file that says so.
+    /// The words of `keep`, with their file, for diagnostics.
     keep_words: (Source, Vec<Sp<String>>),
     limit: usize,
     sample: Option<(usize, u64)>,
@@ -37,7 +37,7 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// The tests of an instance; an error where its words mean none.
+    /// The tests of an instance; an error if its options are wrong.
     pub fn new(node: &Instance, options: &Generate) -> Result<Generated> {
         let at = |span: Span, message: String| Diag::at(&node.source, span, message);
         let arch = match &options.arch {
@@ -87,7 +87,7 @@ impl Generated {
             return Err(at(node.span, "there is nothing to make tests from".into())
                 .help("give `vocabulary`, `cycles` or `families`"));
         }
-        // What is wrong is said before anything runs.
+        // Errors are reported before anything runs.
         recipe.prepare()?;
         for family in &families {
             litmake_generate::families::check(family)?;
@@ -114,13 +114,13 @@ impl Generated {
     }
 }
 
-/// The file that a test stands for.
+/// The name of a test as a file.
 fn file(name: &str) -> String {
     format!("{name}.litmus")
 }
 
 impl Generated {
-    /// Everything that decides which tests there are.
+    /// A digest of everything that decides the list of tests.
     fn key(&self) -> Digest {
         let asked = format!(
             "{:?} {:?} {} {:?} {:?}",
@@ -143,7 +143,7 @@ impl Generated {
         }
     }
 
-    /// The tests, made where they are not there yet.
+    /// The tests, which are made at first use.
     fn made(&self) -> Result<MutexGuard<'_, Option<Collected>>> {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
@@ -162,7 +162,8 @@ impl Generated {
 }
 
 impl graph::Source for Generated {
-    /// What the same recipe gave before is listed without making the tests.
+    /// Takes the list of an earlier run with the same options from the store, without making the
+    /// tests.
     fn list(&self, known: &dyn Records) -> Result<Vec<Entry>> {
         let key = self.key();
         let before = known.get(&[key]).pop().flatten();
@@ -180,7 +181,8 @@ impl graph::Source for Generated {
         for (name, text) in made.iter().flat_map(|m| m.iter()) {
             let content = Digest::of(text.as_bytes());
             out.push(Entry { name: file(name).into(), content });
-            // A sample is small beside what has to be made to draw it, so its texts are kept, too.
+            // A sample is small, compared with the tests that it is drawn from, so its texts are
+            // stored, too.
             if self.sample.is_some() {
                 texts.push((content, text));
             }
@@ -274,7 +276,7 @@ mod tests {
         let first = sampled("c11-const", 20, 1);
         let list = first.list(&known).unwrap();
         assert!(was_made(&first) && list.len() == 20);
-        // The same again: the list and every text are known, and nothing is made.
+        // The list and every text are in the records, so nothing is made.
         let again = sampled("c11-const", 20, 1);
         assert_eq!(again.list(&known).unwrap(), list);
         for entry in &list {
@@ -283,7 +285,7 @@ mod tests {
             assert_eq!(first.fetch(&entry.name), Some(text));
         }
         assert!(!was_made(&again));
-        // Another seed, size or family is another sample.
+        // Another seed, size or family gives another sample.
         for other in
             [sampled("c11-const", 20, 2), sampled("c11-const", 21, 1), sampled("c11-idle", 20, 1)]
         {

@@ -1,7 +1,8 @@
-//! What the results of a stage rest on besides their inputs: files of compilers, which may be
-//! exchanged while a run is on. What was made then is made by nobody knows what, and is not kept.
+//! Guards results against changes of the files that they depend on beside their inputs: the files
+//! of compilers, which may be exchanged during a run. A result from such a moment is not kept,
+//! because its compiler is unknown.
 //!
-//! It does not know what a stage does.
+//! This file does not know what a stage does.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +13,14 @@ use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
 use litmake_toolchain::evidence::{Evidence, Looks};
 
-/// Evidence that has to hold still after work was done.
+/// Evidence that must be unchanged after the work is done.
 #[derive(Clone, Default)]
 pub struct Guard {
     looks: Arc<Looks>,
     evidence: Vec<Arc<Evidence>>,
 }
 
-/// Evidence counts; that somebody looked at it is no difference.
+/// Two guards are equal if their evidence is; what was looked at does not count.
 impl PartialEq for Guard {
     fn eq(&self, other: &Guard) -> bool {
         self.evidence == other.evidence
@@ -27,12 +28,12 @@ impl PartialEq for Guard {
 }
 
 impl Guard {
-    /// A guard of what some answers rest on.
+    /// A guard for evidence.
     pub fn new(looks: &Arc<Looks>, evidence: Vec<Arc<Evidence>>) -> Guard {
         Guard { looks: looks.clone(), evidence }
     }
 
-    /// Both guards as one. All guards of a run share what they looked at.
+    /// Joins two guards. All guards of a run share what they looked at.
     pub fn and(mut self, other: Guard) -> Guard {
         self.looks = other.looks;
         for evidence in other.evidence {
@@ -43,12 +44,12 @@ impl Guard {
         self
     }
 
-    /// Work whose results are kept only while the guard holds.
+    /// Wraps work, so that its results are kept only while the guard holds.
     pub fn around<M: Map>(self, work: M) -> Guarded<M> {
         Guarded { work, guard: self }
     }
 
-    /// A file that is not what it was.
+    /// A file that has changed, if there is one.
     pub fn changed(&self, records: &dyn Records) -> Option<&Path> {
         self.evidence.iter().find_map(|evidence| self.looks.changed(evidence, records))
     }
@@ -56,7 +57,7 @@ impl Guard {
 
 /// Work whose results count only while its guard holds.
 pub struct Guarded<M> {
-    /// What is guarded.
+    /// The work.
     pub work: M,
     guard: Guard,
 }
@@ -87,7 +88,7 @@ impl<M: Map> Map for Guarded<M> {
                 path.display()
             ));
             for outcome in &mut out {
-                // What broke or was stopped is not kept anyway.
+                // Results of work that broke or was stopped are not kept anyway.
                 if outcome.lasting() != Lasting::Never {
                     *outcome = Outcome::Failed(failure.clone());
                 }

@@ -1,5 +1,5 @@
-//! Items as stages read them: tests, and texts and paths of the pipeline. What stages say of an item
-//! does not have its name, which they do not know.
+//! Reads items for stages: tests, and texts and paths of the pipeline. Stages do not know the names
+//! of items, so their messages leave them out.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use litmake_base::diag::Source;
 use litmake_base::failure::{Failure, FailureKind, Result};
 use litmake_litmus::{self as litmus, Test};
 
-/// Reads the content of an item as a test; the failure is fit to be stored, without the item's name.
+/// Reads the content of an item as a test. The failure can be stored, because it does not have the
+/// item's name.
 pub(crate) fn read_test(content: &[u8]) -> Result<Test> {
     let text = std::str::from_utf8(content).map_err(|e| {
         let message = format!(": it is not UTF-8 at byte {}", e.valid_up_to());
@@ -17,7 +18,7 @@ pub(crate) fn read_test(content: &[u8]) -> Result<Test> {
         .map_err(|e| Failure::from(e).kind(FailureKind::Unreadable))
 }
 
-/// A path as a pipeline writes it, from the folder that it is relative to.
+/// A path in a pipeline, joined with the folder that it is relative to.
 pub(crate) fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
     litmake_profile::files::normal(&dir.join(text))
 }

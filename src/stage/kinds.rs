@@ -1,14 +1,15 @@
-//! What works for each kind of stages, and what the report says of its results: one line a kind.
+//! The table of the kinds of stages: how each builds its nodes, and how the report shows its
+//! results.
 
 use litmake_pipeline::kinds::Kind;
 
 use super::building::Build;
 use super::collect::Reported;
 
-/// What there is to a kind behind its options.
+/// The functions of a kind.
 pub struct Entry<'a> {
     pub build: &'a dyn Build,
-    /// `None` where the report only counts what a stage gives.
+    /// `None` if the report only counts its items.
     pub reported: Option<&'a dyn Reported>,
 }
 

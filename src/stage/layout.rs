@@ -1,5 +1,5 @@
-//! `layout`: atomic types as profiles lay them out, and where profiles differ so that code of
-//! both cannot share an object.
+//! `layout`: finds how profiles lay out atomic types, and where they differ so that their code
+//! cannot share an object.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::layout::{self, Layout};
 use litmake_toolchain::runtime::Runtime;
 
-/// The types, as items.
+/// A source of items: the types.
 pub struct Types(pub Vec<String>);
 
 impl Types {
-    /// Those that are named; those that comparing layouts is about where none are.
+    /// The given types, or the usual ones if none are given.
     pub fn new(given: Vec<String>) -> Types {
         let mut all = if given.is_empty() { layout::types() } else { given };
         all.sort();
@@ -69,7 +69,7 @@ impl Build for kinds::Layout {
 
 const REFUSED: FailureKind = FailureKind::Refused;
 
-/// What finds the layouts of an instance, for each of its profiles.
+/// The work that finds layouts for an instance, one for each profile.
 #[salsa::tracked(returns(clone), no_eq)]
 fn laid_out<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Vec<Made>> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -81,7 +81,7 @@ fn laid_out<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Vec<Made>> {
     node.mixed.iter().map(made).collect()
 }
 
-/// Layouts by one profile.
+/// Finds the layouts of one profile.
 struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, Failure>,
@@ -98,7 +98,7 @@ fn stage(profile: &Arc<Profile>, tool: Tool) -> (Guarded<Stage>, Fingerprint) {
 }
 
 impl Stage {
-    /// The layouts of some types; where a compiler refuses them together, each half.
+    /// The layouts of some types. If the compiler refuses them together, each half is tried.
     fn read(
         &self,
         compiler: &Compiler,
@@ -142,7 +142,7 @@ impl Map for Stage {
             items.iter().map(|i| String::from_utf8_lossy(&i[0]).into_owned()).collect();
         let of = |made: std::result::Result<Layout, Failure>| match made {
             Ok(layout) => Outcome::Done(serde_json::to_vec(&Some(layout)).unwrap_or_default()),
-            // A type that a target does not have is none of its layouts.
+            // A type that the target lacks has no layout.
             Err(failure) if failure.kind == REFUSED => {
                 let none = serde_json::to_vec(&None::<Layout>).unwrap_or_default();
                 Outcome::DoneForNow(none)
@@ -153,15 +153,15 @@ impl Map for Stage {
     }
 }
 
-/// Compares the layouts of a type; profiles are numbers, in the order of the inputs.
+/// Compares the layouts of a type. Profiles are numbered in the order of the inputs.
 pub struct Compare;
 
-/// Profiles with one layout.
+/// The profiles with one layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The layout.
     pub layout: Layout,
-    /// Those that have it.
+    /// The profiles that have it.
     pub profiles: Vec<usize>,
 }
 
@@ -171,8 +171,8 @@ fn fingerprint() -> Fingerprint {
         .with_text("stage", "compare layouts")
 }
 
-/// Whether code of both can share an object: they agree on where it is, and not one of them locks
-/// what the other accesses without.
+/// Whether code with these layouts can share an object: size and alignment agree, and neither code
+/// takes a lock where the other accesses without one.
 fn agree(a: &Layout, b: &Layout) -> bool {
     let locks = |l: &Layout| [l.locks(&l.load), l.locks(&l.store)];
     (a.size, a.align) == (b.size, b.align) && locks(a) == locks(b)

@@ -1,5 +1,5 @@
-//! The other way to join the parts of a test: each is compiled to an object of its own, a linker
-//! makes a program of them, and the test's threads are lifted from that.
+//! Joins the parts of a test with a linker: each part is compiled to an object of its own, the
+//! linker makes a program of them, and the test's threads are lifted from that.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -35,17 +35,17 @@ struct Prepared {
 
 type Object = Result<Arc<Vec<u8>>, Failure>;
 
-/// A mix as a program, and whose code is in it.
+/// A mix as a program, with the profiles whose code is in it.
 pub struct Linked {
     image: Image,
     program: Driver,
     profiles: Vec<usize>,
 }
 
-/// More objects than this are not kept for other mixes.
+/// The largest number of objects that are kept for other mixes.
 const MAX_KEPT: usize = 20_000;
 
-/// A linker, or why there is none, and what it is in a stage's fingerprint.
+/// A linker, or why there is none, with its part of a stage's fingerprint.
 #[derive(Clone, PartialEq)]
 pub struct Found {
     program: Result<Linker, Failure>,
@@ -54,7 +54,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// What a linker is, which guards results that it takes part in.
+    /// The identity of a linker, and the guard of the results that it takes part in.
     pub fn new(linker: Option<Linker>, compilers: &Compilers, records: &dyn Records) -> Found {
         let program = linker.ok_or_else(|| {
             let message =
@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-/// What links code of an architecture.
+/// The question for a linker of an architecture's code.
 pub fn question(arch: Arch) -> Question {
     Question::new(key(arch), false, move |asking| {
         let linker = ld::linkers(arch, false).into_iter().next();
@@ -77,7 +77,7 @@ pub fn question(arch: Arch) -> Question {
     })
 }
 
-/// What was answered about it.
+/// The answer about it.
 pub fn known(db: &dyn Db, arch: Arch) -> diag::Result<Arc<Found>> {
     probes::answer(db, key(arch))
 }
@@ -86,16 +86,16 @@ fn key(arch: Arch) -> Digest {
     Keyer::new("linker/1").field("arch", arch.name().as_bytes()).finish()
 }
 
-/// Puts mixes together with a real linker.
+/// Joins mixes with a linker.
 pub struct Ld {
     profiles: Vec<Prepared>,
     linker: Result<Linker, Failure>,
-    /// What profiles made of parts and of programs around them.
+    /// The objects of parts, and of the programs around them, by profile.
     made: Mutex<HashMap<(usize, String), Object>>,
 }
 
 impl Ld {
-    /// A linker for the mixes of some profiles, and what has an influence on what it gives.
+    /// A linker for the mixes of some profiles, and the fingerprint of its results.
     pub fn new(
         base: Fingerprint,
         profiles: &[(Arc<Profile>, Arc<Tool>)],
@@ -150,8 +150,8 @@ impl Ld {
         made
     }
 
-    /// The test that parts make which these profiles compile, one for each part. Calls are replaced
-    /// by what they run, as everywhere in code that is lifted.
+    /// The test that the parts give if these profiles compile them, one for each part. Calls are
+    /// replaced by the code that they run, as in all lifted code.
     pub fn join(
         &self,
         test: &Test,
@@ -180,7 +180,7 @@ impl Ld {
             .chain(&all)
             .find(in_c)
             .ok_or_else(|| Failure::unsupported("no profile is for C, which calls parts"))?;
-        // Equal parts of one profile are one function.
+        // Equal parts of one profile share a function.
         let prefix = |i: usize| {
             let text = format!("{} {}", assignment[i], split.pieces[i].text);
             format!("p{}_", &blake3::hash(text.as_bytes()).to_hex()[..16])
@@ -214,8 +214,8 @@ impl Ld {
         Ok(Linked { image, program, profiles: mixed })
     }
 
-    /// The test of a program. Where its calls are kept, what is called stands behind each thread,
-    /// and returns.
+    /// The test of a program. If its calls are kept, the called code follows each thread, and
+    /// returns.
     pub fn test(
         &self,
         test: &Test,

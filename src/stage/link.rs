@@ -1,5 +1,5 @@
-//! `link`: the parts of a test as each profile compiled them, joined into every test that they
-//! make together, or into the one mix that is asked for.
+//! `link`: joins the parts of a test, as each profile compiled them, into every test that they can
+//! make, or into the one mix that the pipeline names.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -27,27 +27,28 @@ use litmake_profile::yaml::Sp;
 
 type Checked<T> = std::result::Result<T, Failure>;
 
-/// Its items are what `split` gave, the test, and the parts as each profile compiled them.
+/// The work. Its items are the output of `split`, the test, and the parts as each profile compiled
+/// them.
 pub struct Stage {
     by: By,
-    /// What really links, where the parts' code is not just joined.
+    /// The linker; without it, the code of the parts is spliced.
     ld: Option<Ld>,
-    /// The one mix that is wanted, with the profile of each part that is written.
+    /// The one mix to make, with the profile of each part that it names.
     mix: Option<(Written, Vec<usize>)>,
 }
 
-/// What made each list of mixes, by the graph's node that is the list.
+/// Every list of mixes, by its node in the graph.
 #[derive(Default)]
 pub struct Links(pub BTreeMap<usize, Link>);
 
-/// What made one list of mixes.
+/// How a list of mixes was made.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// How tests were taken apart.
     pub by: By,
     /// The node of the plan.
     pub plan: usize,
-    /// The graph's nodes that link, and that say what the tests are.
+    /// The nodes of the graph that link, and that have the tests.
     pub link: usize,
     /// See `link`.
     pub tests: usize,
@@ -81,7 +82,7 @@ impl Build for kinds::Link {
     }
 }
 
-/// What links for an instance whose parts were made in some way.
+/// The work that links for an instance whose tests were taken apart in this way.
 #[salsa::tracked(returns(clone), no_eq)]
 fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -136,7 +137,7 @@ fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
     Ok(Made { work: Arc::new(guard.around(Stage { by, ld: Some(ld), mix })), fingerprint })
 }
 
-/// A mix, read, with the profile of each part that it names.
+/// The mix that the pipeline names, with the profile of each part.
 fn written(
     node: &Instance,
     word: &Sp<String>,
@@ -159,7 +160,7 @@ fn written(
     let name = |i: &Arc<Instance>| i.profile.as_ref().map_or(String::new(), |p| p.name.clone());
     let names: Vec<String> = code.iter().map(name).collect();
     let profiles = written.profiles(&names)?;
-    // Tests are read long after the pipeline, and what is said of one then points into the mix alone.
+    // Tests are read long after the pipeline, so errors about them point only into the mix.
     Ok((Written::read(&Source::new("the mix", &*word.value))?, profiles))
 }
 
@@ -181,7 +182,7 @@ impl Stage {
             let read: Checked<Vec<_>> = results.into_iter().map(read).collect();
             parts.push(read?);
         }
-        // What broke ends it; what cannot be joined is one mix less.
+        // A linker that breaks ends the work. A mix that cannot be joined is left out.
         let broke = RefCell::new(None);
         let refused = Cell::new(false);
         let stop = || context.stopped() || broke.borrow().is_some();
@@ -230,7 +231,7 @@ impl Map for Stage {
     }
 }
 
-/// What a stage of this kind gave for a test.
+/// Decodes a stored result of this stage.
 pub fn read(bytes: &[u8]) -> Checked<(Bundle, Linked)> {
     let bundle = Bundle::decode(bytes).ok_or("mixes that cannot be read")?;
     let linked = serde_json::from_slice(&bundle.rest)

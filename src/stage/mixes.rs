@@ -1,5 +1,5 @@
-//! `compare` where the targets are mixes: which profiles are wrong alone, which are wrong
-//! together, and how the mixes were counted.
+//! `compare` for mixes: finds the profiles that are wrong alone and those that are wrong together,
+//! and counts the mixes.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,14 @@ use litmake_engine::parts::decode_results;
 use litmake_mix::link::faults;
 use litmake_mix::{self as mix, By, notation};
 
-/// Its items are what `link` gave, the test, what the source allows, and what each mix allows.
+/// The work. Its items are the output of `link`, the test, the outcomes of the source, and the
+/// outcomes of each mix.
 pub struct Stage {
     /// How tests were taken apart.
     pub by: By,
 }
 
-/// What a comparison of mixes depends on, beside its inputs.
+/// The fingerprint of a comparison of mixes.
 pub fn fingerprint(by: By) -> Fingerprint {
     super::verdict::fingerprint()
         .with_text("litmake", env!("LITMAKE_STAGE_MIXES"))
@@ -29,56 +30,56 @@ pub fn fingerprint(by: By) -> Fingerprint {
         .with_text("by", &format!("{by:?}"))
 }
 
-/// What the mixes of one test came to. Profiles are numbers, in the order of the link's inputs.
+/// The results for the mixes of one test. Profiles are numbered in the order of the link's inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mixed {
-    /// How many choices of profiles there are, as a text for its size.
+    /// The number of choices of a profile for each part, as text, because it can be large.
     pub assignments: String,
-    /// Distinct code sequences, by part.
+    /// The number of distinct code sequences of each part.
     pub sequences: Vec<(String, usize)>,
-    /// How many choices of distinct sequences there are.
+    /// The number of choices of a code sequence for each part.
     pub combinations: String,
-    /// How many of those differ as tests.
+    /// How many of these differ as tests.
     pub tests: u64,
-    /// Tests whose outcomes are not known.
+    /// How many of these have no verdict.
     #[serde(default)]
     pub unknown: u64,
-    /// Profiles that compile all of the test.
+    /// The profiles that compile every part of the test.
     pub usable: Vec<usize>,
-    /// One of each set of alike profiles that is right alone.
+    /// Of each set of profiles with the same code, one that is right alone.
     pub clean: Vec<usize>,
-    /// Profiles that make no sequence which those before them do not make.
+    /// The profiles whose code sequences all come from earlier profiles, too.
     pub adds_nothing: Vec<usize>,
-    /// Why mixes could not be put together.
+    /// The reasons for which mixes could not be joined.
     #[serde(default)]
     pub messages: Vec<String>,
-    /// How many threads the test has.
+    /// The number of threads of the test.
     pub threads: usize,
-    /// The operations of the test, with the code of each and the profiles that make it.
+    /// The operations of the test, with each code of an operation and the profiles that make it.
     pub operations: BTreeMap<String, Vec<(String, Vec<usize>)>>,
     /// Wrong mixes, the smallest of each kind.
     pub faults: Vec<Fault>,
 }
 
-/// The smallest mix of some profiles that is wrong.
+/// The smallest wrong mix of some profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// Those that are mixed.
+    /// The profiles that are mixed.
     pub profiles: Vec<usize>,
-    /// For each of them those that make of this test what it makes of it.
+    /// For each of these, the profiles that compile this test to the same code.
     pub alike: Vec<Vec<usize>>,
-    /// The mix, where `{n}` stands for a profile.
+    /// The mix, in which `{n}` stands for a profile.
     pub mix: String,
-    /// Its test among the mixes.
+    /// The position of its test among the mixes.
     pub test: usize,
-    /// The parts that the profiles make differently: part, statement, and the code of each.
+    /// The parts that the profiles compile differently: part, statement, and the code of each.
     pub clash: Vec<(String, String, Vec<String>)>,
-    /// What comparing it with its source said.
+    /// The verdict of comparing it with its source.
     pub verdict: Verdict,
 }
 
 impl Mixed {
-    /// Reads what is stored.
+    /// Decodes a stored result.
     pub fn decode(bytes: &[u8]) -> Result<Mixed, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a verdict that cannot be read: {e}").into())
@@ -105,7 +106,8 @@ impl Stage {
         let verdict = |at: usize| verdicts.get(at).and_then(Option::as_ref);
         let bad = |at: usize| verdict(at).is_some_and(Verdict::is_finding);
         let found = faults(&linked, &test, &split, &bad);
-        // What a weaker model of the source allows must not hide what none allows.
+        // A difference that a weaker model of the source allows must not hide one that no model
+        // allows.
         let worse =
             |at: usize| bad(at) && verdict(at).is_some_and(|v| v.also.iter().all(|n| *n > 0));
         let strict = faults(&linked, &test, &split, &worse);
@@ -136,7 +138,7 @@ impl Stage {
             faults: Vec::new(),
         };
         if !linked.asked.is_empty() {
-            // What was not asked for was not looked at.
+            // Mixes that the pipeline does not name were not judged.
             out.assignments = linked.asked.len().to_string();
             out.combinations.clone_from(&out.assignments);
         }

@@ -1,5 +1,6 @@
-//! Stages: one file a kind, and one table of them (`kinds`). A stage turns items of the plan into calls of the library, and says
-//! what its results depend on. It does not know how results are stored, nor when it runs.
+//! Stages: one file for each kind, and one table of the kinds (`kinds`). A stage turns nodes of the
+//! plan into calls of the library, and names what its results depend on. It does not know how
+//! results are stored, or when it runs.
 
 pub mod apply;
 mod building;
@@ -45,28 +46,28 @@ use litmake_engine::graph::Graph;
 use litmake_pipeline::query::{Db, Request, planned};
 use shared::Shared;
 
-/// A graph, and for each of its nodes the node of the plan that it came from.
+/// The graph of a plan.
 pub struct Built {
-    /// What runs.
+    /// The graph that runs.
     pub graph: Graph,
-    /// For each node of the graph, the plan's.
+    /// For each node of the graph, the node of the plan that it belongs to.
     pub of_plan: Vec<usize>,
-    /// For each node of the plan, the graph's node that others consume.
+    /// For each node of the plan, the node of the graph that other stages consume.
     pub node_of: Vec<usize>,
-    /// The models by which stages go, by node of the plan.
+    /// The names of the models, by node of the plan.
     pub models: Vec<Option<String>>,
     shared: Shared,
 }
 
 impl Built {
-    /// The files of stages that read some, for whoever wants to know what changes in them.
+    /// The files of stages that read some, to watch them for changes.
     pub fn files(&self) -> &[Arc<files::Files>] {
         self.shared.get::<files::Listed>().map_or(&[], |listed| &listed.0)
     }
 }
 
-/// The graph of a plan. What compilers, machines and devices are, which is part of keys, was asked
-/// before.
+/// Builds the graph of a plan. The identities of compilers, machines and devices are part of its
+/// keys, and were asked for before.
 #[salsa::tracked(returns(clone), no_eq)]
 fn built(db: &dyn Db, request: Request) -> Result<Arc<Built>> {
     let plan = planned(db, request)?;

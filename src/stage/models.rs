@@ -1,5 +1,5 @@
-//! Models with all that they include, as queries: a model is read again where one of its files changes, and whoever
-//! uses another is left alone.
+//! Reads models with the files that they include, as queries. A model is read again if one of its
+//! files changes, and queries that use other models do not run again.
 //!
 //! This file does not know what models are used for.
 
@@ -27,19 +27,19 @@ use litmake_sim::Model;
 
 /// A model that is read when the plan is made, and compiled when the first test needs it.
 pub struct Loaded {
-    /// As it was asked for.
+    /// The name in the pipeline.
     pub name: String,
-    /// What was read, or why it cannot be.
+    /// The model as read, or why it cannot be read.
     pub cat: Result<cat::Model>,
-    /// The macro file of a model that a configuration file names.
+    /// The macro file, if a configuration file names the model and such a file.
     macros: Option<Source>,
-    /// How often loops are unrolled, where such a file says so.
+    /// How often the body of a loop may run, if a configuration file sets it.
     pub unroll: Option<u32>,
     ready: OnceLock<Result<Model>>,
 }
 
 impl Loaded {
-    /// What tells it, with all that it includes, from others.
+    /// A digest of the model with all files that it includes.
     pub fn fingerprint(&self) -> Digest {
         match &self.cat {
             Ok(model) => match &self.macros {
@@ -53,7 +53,7 @@ impl Loaded {
         }
     }
 
-    /// The model, made ready for the simulator.
+    /// The model, compiled for the simulator at first use.
     pub fn model(&self) -> std::result::Result<&Model, Box<Diag>> {
         let ready = self.ready.get_or_init(|| match &self.cat {
             Ok(cat) => match &self.macros {
@@ -69,7 +69,7 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// The model, where it is there.
+    /// The model, or the error that it cannot be read.
     pub fn there(self: Arc<Self>) -> Result<Arc<Loaded>> {
         match &self.cat {
             Ok(_) => Ok(self),
@@ -84,7 +84,7 @@ impl PartialEq for Loaded {
     }
 }
 
-/// A model as tests of an architecture are simulated under it.
+/// A model by its name, for tests of a dialect.
 #[salsa::interned]
 pub struct ModelName<'db> {
     #[returns(ref)]
@@ -115,7 +115,7 @@ fn model<'db>(db: &'db dyn Db, of: ModelName<'db>) -> Arc<Loaded> {
     Arc::new(loaded)
 }
 
-/// The files of models through the database, so that what is read is noted.
+/// Reads the files of models through the database, so that queries depend on them.
 struct Noted<'db>(&'db dyn Db);
 
 impl Files for Noted<'_> {
@@ -133,12 +133,12 @@ impl Files for Noted<'_> {
 pub struct Models<'db>(pub &'db dyn Db);
 
 impl Models<'_> {
-    /// The model of a name, as tests of a dialect are simulated under it.
+    /// The model of a name, for tests of a dialect.
     pub fn get(&self, name: &str, arch: Arch) -> Arc<Loaded> {
         model(self.0, ModelName::new(self.0, name.to_string(), arch))
     }
 
-    /// The name of the model that a file in a folder means by a word: a path where there is such a
+    /// The name of the model that a word means in a file of this folder: a path if there is such a
     /// file.
     pub fn name(&self, dir: &Path, word: &str) -> String {
         let path = relative(dir, word);

@@ -1,4 +1,4 @@
-//! `mutate`: C tests rewritten so that their meaning stays, or weakened.
+//! `mutate`: rewrites C tests without a change of meaning, or weakens them.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use litmake_pipeline::slice::Instance;
 
 /// What is done to each test.
 pub enum Mutate {
-    /// It is written in another way.
+    /// The test is rewritten without a change of meaning.
     Rewrite(Rewriting),
-    /// It is weakened.
+    /// The test is weakened.
     Weaken(Weakening),
 }
 

@@ -1,7 +1,7 @@
-//! What compilers, machines and devices answered, as inputs of queries. They are asked outside of queries; an answer
-//! that comes out as before changes nothing.
+//! Answers of compilers, machines and devices, as inputs of queries. They are asked outside of
+//! queries. An answer that is equal to the one before changes nothing.
 //!
-//! This file does not know what is asked, nor who is.
+//! This file does not know the questions, or whom they are for.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use litmake_base::digest::Digest;
 use litmake_base::records::Records;
 use litmake_pipeline::query::Db;
 
-/// A question, known by a digest of all that decides what is asked.
+/// A question, with a digest of everything that decides its answer.
 pub struct Question {
     pub key: Digest,
-    /// Whether the answer stays as it is while the program runs, as that of a device does. A compiler may be
-    /// exchanged.
+    /// Whether the answer stays the same while litmake runs, as that of a device does. A compiler
+    /// may be exchanged.
     pub lasts: bool,
     ask: Box<dyn Fn(&mut Asking) -> Answer>,
 }
 
-/// What whoever asks has at hand.
+/// What a question can use to find its answer.
 pub struct Asking<'a> {
-    /// What the questions of one round share.
+    /// Values that the questions of one round share.
     pub shared: &'a mut Shared,
     pub records: &'a dyn Records,
 }
@@ -41,7 +41,7 @@ impl Question {
     }
 }
 
-/// An answer of some type, which its readers know.
+/// An answer of a type that its readers know.
 #[derive(Clone)]
 struct Answer {
     value: Arc<dyn Any + Send + Sync>,
@@ -63,7 +63,7 @@ impl PartialEq for Answer {
     }
 }
 
-/// The answer to a question; nothing until it is asked.
+/// The answer to a question; none until it is asked.
 #[salsa::input]
 struct Probe {
     #[returns(ref)]
@@ -78,15 +78,15 @@ fn probe(db: &dyn Db, key: Digest) -> Probe {
         .of(|probes: &mut Probes| *probes.0.entry(key).or_insert_with(|| Probe::new(db, None)))
 }
 
-/// What was answered.
+/// The answer to a question; an error if it was not asked.
 pub fn answer<T: Any + Send + Sync>(db: &dyn Db, key: Digest) -> Result<Arc<T>> {
     let known = probe(db, key).answer(db).as_ref();
     let value = known.and_then(|answer| answer.value.clone().downcast().ok());
     value.ok_or_else(|| Diag::new("a compiler, a machine or a device was not asked what it is"))
 }
 
-/// Asks questions, each once, but for those whose answers are known and last. Gives whether any answer is
-/// another than before.
+/// Asks each question once. A question that has a lasting answer is not asked again. Returns
+/// whether any answer changed.
 pub fn ask(
     db: &mut dyn Db,
     questions: impl IntoIterator<Item = Question>,

@@ -1,6 +1,7 @@
-//! What compilers say of their version, in their own words.
+//! The version of each compiler, in its own words.
 //!
-//! A compiler says it once; the answer is kept under the digest of the compiler. No result depends on it.
+//! A compiler is asked once; the answer is stored under the compiler's digest. No result depends on
+//! it.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use litmake_toolchain::process::{self, Ended};
 /// Longer answers are cut.
 const LONG: usize = 120;
 
-/// What a compiler of a digest says of its version; empty where it said nothing.
+/// What the compiler with this digest says about its version; empty if it says nothing.
 pub fn said(profile: &Profile, program: &Path, digest: Digest, records: &dyn Records) -> String {
     let key = Keyer::new("compiler's version/1").field("digest", &digest.0).finish();
     let kept = records.get(&[key]).pop().flatten().and_then(|b| String::from_utf8(b).ok());
@@ -27,10 +28,10 @@ pub fn said(profile: &Profile, program: &Path, digest: Digest, records: &dyn Rec
     })
 }
 
-/// The first line that a compiler says of its version; empty where it does not know the question, and
-/// nothing where it did not answer.
+/// The first line of a compiler's answer to `--version`: empty if it does not know the option, none
+/// if it could not be run.
 fn version(profile: &Profile, program: &Path) -> Option<String> {
-    // What comes before options says which tool it is: `zig cc`.
+    // Words before the first option choose a tool: `zig cc`.
     let which = profile.args.iter().take_while(|a| !a.starts_with('-')).cloned();
     let args: Vec<String> = which.chain(["--version".to_string()]).collect();
     let stdout = match process::run(&question(profile, program, &args, Path::new("/"))) {

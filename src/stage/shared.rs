@@ -1,10 +1,10 @@
-//! Values that several stages use, one of a type: nothing is named here that some stages use and others do
-//! not, since what a stage's file names is in the keys of its results.
+//! Holds values that several stages use, one of each type. This file names no type of a single
+//! stage: every file that a stage's file names is part of the keys of its results.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-/// One value of a type.
+/// Holds at most one value of each type.
 #[derive(Default)]
 pub struct Shared(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 

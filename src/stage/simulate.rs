@@ -1,4 +1,4 @@
-//! `simulate`: the outcomes that a model allows for a test.
+//! `simulate`: computes the outcomes that a model allows for a test.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,27 +21,28 @@ use litmake_pipeline::slice::Instance;
 use litmake_profile::Profile;
 use litmake_sim::{Options, Outcomes, Simulator};
 
-/// What a simulation came to, as it is stored: states name things as the source does.
+/// The result of a simulation, as it is stored. States use the names of the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowed {
-    /// Each final state: names and values, sorted by name. The states are sorted too.
+    /// The final states: names and values, sorted by name. The states are sorted, too.
     pub states: Vec<BTreeMap<String, String>>,
-    /// The test has undefined behaviour, so that it may do anything.
+    /// Whether the test has undefined behaviour, so that it may do anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
-    /// The flag of the arithmetic that is undefined, where that is why.
+    /// If arithmetic is the reason, the flag that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,
-    /// Loops were cut: states may be missing.
+    /// Whether loops were cut, so that states may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// Locations that the source only reads and compiled code writes.
+    /// Locations that the compiled code writes and the source only reads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }
 
 impl Allowed {
-    /// Names locals that a compiled test keeps in memory as its source does.
+    /// Takes over the outcomes of a test. Locals that a compiled test keeps in memory get their
+    /// names in the source.
     pub fn new(test: &Test, outcomes: &Outcomes) -> Allowed {
         let locals = locals(test);
         let mut states: Vec<BTreeMap<String, String>> = outcomes
@@ -64,28 +65,28 @@ impl Allowed {
         Allowed { states, undefined, arithmetic, cut: outcomes.cut, faults }
     }
 
-    /// As it is stored.
+    /// Encodes the result for the store.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Reads what is stored.
+    /// Decodes a stored result.
     pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("outcomes that cannot be read: {e}").into())
     }
 }
 
-/// The flag by which the kernel's model says that a program races.
+/// The flag by which the kernel's model reports a data race.
 const RACE: &str = "data-race";
 
-/// What the code of a compiled test writes though its source only reads it.
+/// The locations that the code of a compiled test writes and its source only reads.
 fn faults(test: &Test) -> impl Iterator<Item = &str> {
     let line = test.info.iter().find(|(k, _)| k == FAULTS);
     line.into_iter().flat_map(|(_, v)| v.split_whitespace())
 }
 
-/// From the location that holds a local to the local.
+/// For each location that holds a local, the name of the local.
 pub fn locals(test: &Test) -> BTreeMap<String, String> {
     let line = test.info.iter().find(|(k, _)| k == MAP);
     line.into_iter()
@@ -95,10 +96,10 @@ pub fn locals(test: &Test) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A model that is not there, or cannot be read.
+/// The failure that a model is missing or cannot be read.
 const BROKEN: FailureKind = FailureKind::Broken(Fault::Missing);
 
-/// Work that gives the outcomes of tests.
+/// The work that simulates tests.
 pub struct Stage {
     models: HashMap<Arch, Arc<Loaded>>,
     options: Options,
@@ -113,7 +114,7 @@ impl Build for kinds::Simulate {
     }
 }
 
-/// What simulates for an instance, and the name of its model.
+/// The work that simulates for an instance, and the name of its model.
 #[salsa::tracked(returns(clone), no_eq)]
 fn simulated<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<(Made, Option<String>)> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -126,7 +127,7 @@ fn simulated<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<(Made, Option<String
     Ok((Made { work: Arc::new(work), fingerprint }, name))
 }
 
-/// What simulates for an instance, what it depends on, and the name of its model.
+/// The work that simulates for an instance, its fingerprint, and the name of its model.
 pub fn stage(
     node: &Instance,
     options: &kinds::Simulate,
@@ -154,7 +155,8 @@ pub fn stage(
     for arch in archs {
         let name = named.as_deref().unwrap_or(arch.default_model());
         let loaded = models.get(name, arch);
-        // A model that was asked for by name must be there; of the defaults, those in use.
+        // A model that the pipeline names must exist. Of the default models, only those in use
+        // must.
         if let (Some(_), Err(e)) = (&named, &loaded.cat) {
             let span = options.model.as_ref().map_or(node.span, |m| m.span);
             return Err(e.clone().or_at(&node.source, span));
@@ -199,7 +201,8 @@ impl Stage {
         match simulator.simulate(&test, model, &self.options) {
             Ok(outcomes) => Outcome::Done(Allowed::new(&test, &outcomes).encode()),
             Err(e) => match e.kind.lasting() {
-                // Being too slow depends on the machine; all else on the test.
+                // A simulation that ran out of time may succeed on another machine; any other
+                // failure depends only on the test.
                 Lasting::Never => Outcome::Failed(e.into()),
                 Lasting::ForGood | Lasting::ForNow => {
                     Outcome::Failed(e.or_at(&test.source, test.condition.span).into())
@@ -231,7 +234,7 @@ impl Map for Stage {
         let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
             true => Outcome::stopped(),
             false => match self.one(&mut simulator, &item[0]) {
-                // A stop leaves it no time.
+                // Work that was stopped looks like work that ran out of time.
                 Outcome::Failed(failure) if failure.is_broken() && context.stopped() => {
                     Outcome::stopped()
                 }
@@ -242,8 +245,8 @@ impl Map for Stage {
     }
 }
 
-/// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
-/// meets code for Armv8, that of the machine on which both run.
+/// The model that mixed code is simulated under: the common model of all profiles, or, if code for
+/// Armv7 meets code for Armv8, the model of a machine that runs both.
 pub fn common_model(profiles: &[Arc<Profile>]) -> std::result::Result<String, String> {
     let model =
         |p: &Arc<Profile>| p.model.clone().unwrap_or_else(|| p.arch.default_model().to_string());

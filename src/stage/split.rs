@@ -1,4 +1,4 @@
-//! `split`: C tests taken apart, so that equal parts are compiled once wherever they stand.
+//! `split`: takes C tests apart, so that equal parts are compiled once, whichever tests have them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use litmake_mix::{self as mix, By};
 use litmake_pipeline::kinds::Split;
 use litmake_pipeline::kinds::split::SplitBy;
 
-/// How the tests of lists of parts were taken apart, by the graph's node that is the list.
+/// How the tests of each list of parts were taken apart, by the list's node in the graph.
 #[derive(Default)]
 pub struct Splits(pub BTreeMap<usize, By>);
 
@@ -32,7 +32,7 @@ struct Stage {
     by: By,
 }
 
-/// How tests are taken apart, as the option says it.
+/// How tests are taken apart, from the option.
 pub fn by(by: SplitBy) -> By {
     match by {
         SplitBy::Whole => By::Whole,
@@ -54,7 +54,7 @@ impl Map for Stage {
             let test = read_test(&item[0])?;
             let split = mix::split(&test, self.by)?;
             let part = |p: &mix::Piece| {
-                // A whole test is compiled as it is, as if it had not been split.
+                // A whole test is compiled as if it had not been split.
                 let content = if split.whole { item[0].clone() } else { p.text.clone().into() };
                 (p.name.clone(), content)
             };

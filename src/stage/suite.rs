@@ -1,4 +1,4 @@
-//! Tests that litmake makes itself, as a source of items.
+//! A source of items: the tests of built-in suites.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Suites {
 }
 
 impl Suites {
-    /// The suites that an instance names.
+    /// The tests of the suites that an instance names.
     pub fn new(node: &Instance, options: &Generate) -> Result<Suites> {
         let mut all = BTreeMap::new();
         let size = size(node, options)?;
@@ -49,7 +49,7 @@ impl Suites {
     }
 }
 
-/// How large the small programs of an instance may be.
+/// The size limits of an instance's small programs.
 fn size(node: &Instance, options: &Generate) -> Result<Size> {
     let mut size = Size::default();
     let keys = [

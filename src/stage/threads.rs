@@ -1,8 +1,8 @@
-//! The threads of C tests, which a compiler gets by themselves, and their code together again.
+//! Lets a compiler compile the threads of C tests separately, and joins their code again.
 //!
-//! A list of tests has far fewer distinct threads than tests, and each is compiled and lifted once a
-//! profile. The code of a test is put together from that whenever something reads it, which is
-//! cheaper than to keep it. How a test is taken apart is the business of `mix/threads`.
+//! A list of tests has far fewer distinct threads than tests, and each thread is compiled and
+//! lifted once for each profile. The code of a test is joined whenever something reads it, which is
+//! cheaper than storing it. How a test is taken apart is the business of `mix/threads`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,23 +19,24 @@ use litmake_lang::kernel;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mix::threads::{Thread, apart, together};
 
-/// What kind of nodes its are: for people, `compile` is where the compiler is at work.
+/// The kind of these internal nodes. Users see only `compile`, the node in which the compiler
+/// works.
 pub const KIND: &str = "threads";
 
-/// So many tests, and so many threads, are remembered as they were read.
+/// The largest number of tests, and of threads, that are kept in memory as parsed.
 const REMEMBERED: usize = 4096;
 
-/// Takes tests apart. A test that a compiler has to see as a whole is the only part of itself.
+/// Takes tests apart. A test that the compiler must see as a whole is its own only part.
 struct Apart(Arc<Tests>);
 
-/// Puts the code of threads together. Its items are what `Apart` gave, the test, and the code of
-/// its parts.
+/// Joins the code of threads. Its items are the output of `Apart`, the test, and the code of its
+/// parts.
 struct Together {
     tests: Arc<Tests>,
     code: Memory<Test>,
 }
 
-/// Tests with their threads; those without are whole.
+/// Tests with their threads; a test without threads stays whole.
 type Tests = Memory<(Test, Option<Vec<Thread>>)>;
 
 impl Default for Threads {
@@ -55,14 +56,14 @@ fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), Failure> {
 
 /// What the stages of a plan share.
 pub struct Threads {
-    /// The lists of threads, by the graph's node whose tests they are taken from.
+    /// The list of threads, by the node of the graph whose tests they are taken from.
     lists: BTreeMap<usize, usize>,
     apart: Arc<Apart>,
     together: Arc<Together>,
 }
 
-/// Lets some work, which is of one profile, have the distinct threads of some tests, and gives the
-/// node whose items are the tests again.
+/// Gives the distinct threads of some tests to the work of one profile; returns the node whose
+/// items are the tests again.
 pub fn build(graph: &mut Building, tests: usize, made: Made) -> usize {
     let shared = graph.shared.of::<Threads>();
     let (known, apart) = (shared.lists.get(&tests).copied(), shared.apart.clone());
@@ -109,7 +110,7 @@ impl Map for Apart {
     }
 }
 
-/// The name of a part that is all of its test.
+/// The name of a part that is a whole test.
 const WHOLE: &str = "";
 
 impl Together {
@@ -144,7 +145,7 @@ impl Map for Together {
     }
 }
 
-/// What contents were read as, the last ones.
+/// Contents in parsed form; it is emptied when it is full.
 struct Memory<T>(Mutex<FxHashMap<Digest, Arc<T>>>);
 
 impl<T> Default for Memory<T> {

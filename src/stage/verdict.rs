@@ -1,4 +1,5 @@
-//! `compare`: what the target allows and the source forbids, and the other way round.
+//! Compares the outcomes of a source and its target: those that only the target allows, and those
+//! that only the source allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,59 +9,61 @@ use super::simulate::Allowed;
 use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 
-/// What the comparison of one test came to.
+/// The result of comparing one test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Outcomes that the target allows and the source forbids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub positive: Vec<BTreeMap<String, String>>,
-    /// How many outcomes the source allows and the target forbids.
+    /// The number of outcomes that the source allows and the target forbids.
     #[serde(default)]
     pub negative: usize,
-    /// For each further model of the source, how many of those outcomes it forbids too.
+    /// For each further model of the source, how many of the positive outcomes it forbids too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<usize>,
-    /// The source has undefined behaviour: differences are recorded and are no findings.
+    /// Whether the source has undefined behaviour. Its differences are recorded, but are no
+    /// findings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
-    /// The flag of the arithmetic that is undefined, where that is why.
+    /// If arithmetic is the reason, the flag that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,
-    /// Loops were cut on one side: outcomes may be missing.
+    /// Whether loops were cut on one side, so that outcomes may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// Locations that the source only reads and the target writes: a crash where they cannot be
-    /// written.
+    /// Locations that the target writes and the source only reads: a crash if they are in read-only
+    /// memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// All that the source allows, where there is a finding.
+    /// If there is a finding, all outcomes that the source allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<BTreeMap<String, String>>,
-    /// All that the target allows, where there is a finding.
+    /// If there is a finding, all outcomes that the target allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target: Vec<BTreeMap<String, String>>,
 }
 
 impl Verdict {
-    /// Whether something is wrong.
+    /// Whether there is a finding.
     pub fn is_finding(&self) -> bool {
         !(self.undefined || self.positive.is_empty() && self.faults.is_empty())
     }
 
-    /// Whether there is a finding of this kind: an outcome, or a write to what is only read.
+    /// Whether there is a finding of this kind: a forbidden outcome, or else a write to a location
+    /// that the source only reads.
     pub fn shows(&self, outcome: bool) -> bool {
         self.is_finding() && outcome != self.positive.is_empty()
     }
 
-    /// Reads what is stored.
+    /// Decodes a stored verdict.
     pub fn decode(bytes: &[u8]) -> Result<Verdict, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a verdict that cannot be read: {e}").into())
     }
 }
 
-/// Compares two outcome sets over the names that both show. A side that shows nothing of the
-/// other cannot be compared.
+/// Compares two sets of outcomes over the names that both have. If they have no name in common,
+/// they cannot be compared.
 pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     let names = |a: &Allowed| -> BTreeSet<String> {
         a.states.iter().flat_map(|s| s.keys().cloned()).collect()
@@ -121,7 +124,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
-/// Compares under the source's model, and, where there is a difference, under further ones.
+/// Compares under the source's model and, if there is a difference, under further models.
 pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<Verdict, Failure> {
     let mut verdict = compare(source, target)?;
     if !verdict.positive.is_empty() {
@@ -132,10 +135,10 @@ pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<
     Ok(verdict)
 }
 
-/// Work that compares outcomes of sources and targets.
+/// The work that compares outcomes of sources and targets.
 pub struct Compare;
 
-/// What a comparison depends on, beside its inputs.
+/// The fingerprint of a comparison.
 pub fn fingerprint() -> Fingerprint {
     Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_VERDICT"))

@@ -1,4 +1,4 @@
-//! Which compilers a run asked, in the words that they use for themselves.
+//! Lists the compilers of a run, with their versions in their own words.
 //!
 //! No result depends on it: it is for people and for the record of runs.
 

@@ -1,5 +1,5 @@
-//! Which files the words of a `generate` stage lead to, as queries. What a word leads to is an input, which is looked at
-//! again where something comes or goes.
+//! Finds the files that the words of a `generate` stage lead to, as queries. The files of a word
+//! are an input, which is computed again when files appear or disappear.
 //!
 //! This file does not know what is in the files.
 
@@ -21,27 +21,27 @@ use litmake_pipeline::query::{Db, Noted, Part, absolute, instance};
 use litmake_pipeline::slice::Instance;
 use litmake_profile::files::Files;
 
-/// What words lead to: files, and archives with the one member that is meant, if any.
+/// The files of some words, and archives, each with the member that the word names, if any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Sorted.
     pub files: Vec<PathBuf>,
     pub archives: Vec<(PathBuf, Option<String>)>,
-    /// Files that words lead to and others exclude.
+    /// How many of the files other words exclude.
     pub excluded: usize,
 }
 
 impl Found {
-    /// What a word leads to that is no list: a file, a folder, a pattern, or a member of an archive.
+    /// The files of a word that is no list: a file, a folder, a pattern, or a member of an archive.
     fn of(path: &Path, is_pattern: bool) -> Found {
         let mut out = Found::default();
-        // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
+        // Names of tests can have brackets, which are no pattern: `MP+dmb.sy-[fence]`.
         if path.is_file() {
             out.add(path.to_path_buf());
         } else if let Some((archive, member)) = pack::member_of(path) {
             out.archives.push((archive, Some(member)));
         } else if is_pattern {
-            // A pattern that is none was refused before.
+            // An invalid pattern was refused before.
             if let Ok(matcher) = glob(&path.to_string_lossy()).map(|g| g.compile_matcher()) {
                 walk(&base(path), |p| matcher.is_match(p), &mut out);
             }
@@ -52,13 +52,13 @@ impl Found {
         out
     }
 
-    // By bytes: comparing paths by their parts takes ten times as long.
+    // Compares bytes: comparing paths by their parts takes ten times as long.
     fn sort(&mut self) {
         self.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
         self.files.dedup();
     }
 
-    /// Whether one of the files is at an absolute path.
+    /// Whether the file at an absolute path is one of the files.
     pub fn has(&self, path: &Path) -> bool {
         let named = |path: &Path| {
             self.files.binary_search_by(|p| p.as_os_str().cmp(path.as_os_str())).is_ok()
@@ -89,7 +89,7 @@ pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// What a word leads to, as an input of queries.
+/// The files of a word, as an input of queries.
 #[salsa::input]
 struct Word {
     #[returns(ref)]
@@ -112,8 +112,8 @@ fn word(db: &dyn Db, path: &Path, is_pattern: bool) -> Word {
     })
 }
 
-/// Looks again at what words lead to, where a change at one of these paths may matter; gives whether
-/// any of it is not as it was.
+/// Computes the files of words again that a change at one of these paths can concern; says whether
+/// any of them changed.
 pub fn changed(db: &mut dyn Db, paths: &BTreeSet<PathBuf>) -> bool {
     let words: Vec<Word> = db.others().of(|words: &mut Words| words.0.values().copied().collect());
     let mut changed = false;
@@ -130,12 +130,12 @@ pub fn changed(db: &mut dyn Db, paths: &BTreeSet<PathBuf>) -> bool {
     changed
 }
 
-/// Whether what is at a path now may change what a word leads to. That a file to which it leads has
-/// other content does not.
+/// Whether a change at a path can add files to a word or remove some. A change of a file's content
+/// does neither.
 fn concerns(db: &dyn Db, word: Word, path: &Path) -> bool {
     let whole = absolute(word.path(db));
     let comes_or_goes = || word.found(db).has(path) != path.is_file();
-    // A folder that came or went may hold anything.
+    // A folder that appears or disappears may contain anything.
     let folder = path.is_dir() || (path.extension().is_none() && !path.exists());
     if word.is_pattern(db) && !whole.is_file() {
         let base = absolute(&base(word.path(db)));
@@ -145,18 +145,18 @@ fn concerns(db: &dyn Db, word: Word, path: &Path) -> bool {
         let matcher = glob(&whole.to_string_lossy()).map(|g| g.compile_matcher());
         return matcher.is_ok_and(|m| m.is_match(path)) && comes_or_goes();
     }
-    // The word itself, what it is in, and what is in it.
+    // The word's own path, a folder above it, or something in it.
     whole.starts_with(path)
         || (path.starts_with(&whole) && (folder || (list::is_test(path) && comes_or_goes())))
 }
 
-/// A path from here, where it is below.
+/// A path below the working directory, made relative to it.
 pub fn short(path: &Path) -> Option<&Path> {
     let here = std::env::current_dir().ok()?;
     path.strip_prefix(here).ok()
 }
 
-/// What all words of an instance lead to.
+/// The files of all words of an instance.
 #[salsa::tracked(returns(clone))]
 pub fn found<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Found>> {
     let node = instance(db, of).ok_or_else(gone)?;
@@ -195,7 +195,7 @@ pub fn found<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Found>> {
     Ok(Arc::new(out))
 }
 
-/// What an instance's words exclude.
+/// The patterns that an instance excludes.
 pub fn excluded(node: &Instance, options: &Generate) -> Result<GlobSet> {
     let at = |span: Span, e: String| Diag::at(&node.source, span, e);
     let mut out = GlobSetBuilder::new();

@@ -1,7 +1,8 @@
-//! A pipeline as every command looks at it: its plan and its graph, which follow from what was read and asked, and what
-//! a change makes of them. A run, a dry run, an explanation and a watch ask the same.
+//! A pipeline with its plan and its graph, for every command: a run, a dry run, an explanation and
+//! a watch use the same. The plan and the graph are derived from files and from answers of
+//! compilers; after a change only the affected part is computed again.
 //!
-//! This file does not run anything but what has to be asked of compilers, machines and devices.
+//! This file runs nothing, except for questions to compilers, machines and devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,45 +21,47 @@ use litmake_pipeline::query;
 use litmake_profile::files::Files;
 use litmake_profile::{Profile, Profiles};
 
-/// A pipeline that is planned again where something changes.
+/// A pipeline that is planned again after each change.
 pub struct Workspace {
     planning: query::Workspace,
-    /// Those that were looked up when compilers were asked last.
+    /// The compilers, as looked up last.
     compilers: Arc<Compilers>,
-    /// Where these are named, only the compilers of profiles of these names are looked up.
+    /// If given, only the compilers of the profiles with these names are looked up.
     only: Option<BTreeSet<String>>,
-    /// Compilers that this machine lacks and others have.
+    /// Compilers that this machine lacks and other machines have.
     away: BTreeMap<String, Away>,
 }
 
-/// What a pipeline comes to: the same as before while nothing that it uses is other.
+/// The plan and the graph of a pipeline. They are the same objects as before while nothing that
+/// they depend on changes.
 #[derive(Clone)]
 pub struct Prepared {
-    /// What was planned.
+    /// The plan.
     pub plan: Arc<Plan>,
-    /// Its graph.
+    /// The graph of the plan.
     pub built: Arc<Built>,
 }
 
 impl Prepared {
-    /// Whether this is the same graph, so that there is nothing that could run anew.
+    /// Whether the graph is the same, so that nothing can have to run.
     pub fn is(&self, other: &Prepared) -> bool {
         Arc::ptr_eq(&self.built, &other.built)
     }
 }
 
 impl Workspace {
-    /// One whose files lie on the disk.
+    /// A workspace whose files are on the disk.
     pub fn new(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Workspace {
         query::Workspace::new(pipeline, sets, targets).into()
     }
 
-    /// One of a pipeline whose files come from elsewhere.
+    /// A workspace whose files come from `files`.
     pub fn over(files: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
         query::Workspace::over(files, pipeline, &[], &[]).into()
     }
 
-    /// Keeps the instances of some labels, with what they consume, and of compilers looks up only theirs.
+    /// Keeps only the instances with these labels, and those that they consume, and looks up only
+    /// the compilers of the former.
     pub fn keep_labels(&mut self, labels: &BTreeSet<String>) -> Result<()> {
         self.planning.keep_labels(labels.clone());
         let plan = self.plan()?;
@@ -68,7 +71,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The profiles of a plan whose compilers are not on this machine.
+    /// The profiles of a plan whose compilers this machine lacks.
     pub fn missing(&self, plan: &Plan, records: &dyn Records) -> Vec<Arc<Profile>> {
         let all = plan.nodes.iter().flat_map(|node| node.profile.iter().chain(&node.mixed));
         let all: BTreeMap<&str, _> = all.map(|profile| (profile.name.as_str(), profile)).collect();
@@ -76,7 +79,7 @@ impl Workspace {
         missing.cloned().collect()
     }
 
-    /// Plans with compilers of other machines, by the names of profiles, where this one lacks them.
+    /// Uses compilers of other machines, by the name of the profile, where this machine lacks them.
     pub fn set_away(&mut self, away: BTreeMap<String, Away>) {
         self.away = away;
     }
@@ -86,7 +89,7 @@ impl Workspace {
         self.planning.files()
     }
 
-    /// The plan of what was read last.
+    /// The plan for the last content of the files.
     pub fn plan(&self) -> Result<Arc<Plan>> {
         self.planning.plan()
     }
@@ -96,18 +99,18 @@ impl Workspace {
         self.planning.profiles()
     }
 
-    /// The models that it can name.
+    /// The models that the pipeline can name.
     pub fn models(&self) -> Models<'_> {
         Models(self.planning.db())
     }
 
-    /// The compilers that were looked up, for whoever needs more of them than the plan does.
+    /// The compilers that were looked up.
     pub fn compilers(&self) -> &Compilers {
         &self.compilers
     }
 
-    /// The plan with its graph. Compilers are asked what they are now; that costs no process where nothing
-    /// that they read has changed.
+    /// The plan with its graph. Compilers are identified again; this starts no process while the
+    /// files that they read are unchanged.
     pub fn prepare(&mut self, records: &dyn Records) -> Result<Prepared> {
         let plan = self.plan()?;
         let (mut questions, mut profiles) = (Vec::new(), Vec::new());
@@ -135,14 +138,13 @@ impl Workspace {
         Ok(Prepared { plan, built })
     }
 
-    /// Looks again at what was read and listed, where it may be at one of these paths; gives whether any
-    /// of it is not as it was.
+    /// Reads the files and folders at these paths again; says whether any of them changed.
     pub fn changed(&mut self, paths: &BTreeSet<PathBuf>) -> bool {
         let read = self.planning.changed(paths);
         words::changed(self.planning.db_mut(), paths) || read
     }
 
-    /// The folders in which a change could matter.
+    /// The folders whose changes can matter.
     pub fn folders(&self, built: &Built) -> Folders {
         let mut out = Folders { own: self.planning.folders(), ..Folders::default() };
         for files in built.files() {

@@ -1,4 +1,4 @@
-//! `litmake hunt`: looks for bugs that nobody knows, for as long as it is given.
+//! `litmake hunt`: looks for unknown bugs until its time is over.
 
 mod uncompared;
 
@@ -33,16 +33,17 @@ use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
 
-/// Look for bugs that nobody knows: draw tests, compile, compare, learn, and go on.
+/// Look for unknown bugs: draw tests, compile and compare them, and learn where to look next.
 ///
-/// A test whose code has a sequence of instructions that was not seen before leads to tests beside it; a
-/// source of tests whose code is all known is left. Every test is compiled, and compared where its code
-/// or what its source asks of that code is new. Each bug is reduced and written as it is found. The hunt
-/// is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on. Of profiles for one
-/// machine, the code is also mixed, and the layouts of atomic types are compared.
+/// If the code of a test has a sequence of instructions that is new, the hunt draws similar tests;
+/// it leaves a source of tests whose code is no longer new. Every test is compiled. It is compared
+/// if its code is new, or if its source uses that code in a new way. Each bug is reduced and
+/// written as soon as it shows. The hunt is kept in a folder: an interrupt (Ctrl-C) stops it, and
+/// the same command continues. For profiles of one machine, the hunt also mixes their code and
+/// compares their layouts of atomic types.
 ///
-/// Exit status: 0, nothing new was found; 1, new bugs, or differences that were not looked into; 2, bad
-/// input; 3, something needed failed, or a compiler made nothing of any test.
+/// Exit status: 0, no new bugs; 1, new bugs, or differences that were not looked into; 2, wrong
+/// input; 3, something that the hunt needs failed, or for some profile no test could be compared.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake hunt --budget 8h                                     the newest compilers, every target
@@ -50,20 +51,22 @@ use super::{common, completions, findings, made};
   litmake hunt --budget 1h --profile gcc-12-ppc64le-O2 --state ppc --baseline known.json
   litmake hunt --budget 16h                                    eight hours more than the first")]
 pub struct Args {
-    /// How long the hunt may take in all, what was done before an interrupt included: 90s, 30m, 8h
+    /// The time for the whole hunt, including the time before an interrupt: 90s, 30m, 8h
     #[arg(long, value_name = "TIME", value_parser = budget)]
     budget: Duration,
 
-    /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for the
-    /// installed ones [default: the newest version of each compiler of C for each target, at O2]
+    /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for
+    /// the installed profiles [default: the newest version of each C compiler for each target, at
+    /// O2]
     #[arg(long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
-    /// What the tests are drawn by; the same seed gives the same tests as long as the code is the same
+    /// The seed of all random choices; one seed gives the same tests as long as the compiled code
+    /// is the same
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// The folder in which the hunt is kept
+    /// The folder that keeps the hunt
     #[arg(long, value_name = "DIR", default_value = "hunt")]
     state: PathBuf,
 
@@ -71,23 +74,24 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
     round: u32,
 
-    /// Stop after so many rounds in all, if the time is not over before
+    /// Stop after N rounds in all, even if time is left
     #[arg(long, value_name = "N")]
     rounds: Option<u64>,
 
-    /// The model of the sources. `rc11-lb` allows load buffering, which is no news
+    /// The model of the sources. `rc11-lb` allows load buffering, so it does not count as a bug
     #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", add = ArgValueCompleter::new(completions::models))]
     source_model: String,
 
-    /// Where the shared locations are: behind pointers that threads are given, or variables
+    /// How tests reach the shared locations: through pointers that threads are given, or as
+    /// variables
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
-    /// Reduce at most so many differences of each profile and round to the bugs that they are
+    /// Reduce at most N differences of each profile and round to their bugs
     #[arg(long, default_value_t = 2, value_name = "N")]
     investigate: u64,
 
-    /// Learn nothing for drawing, and compare every test: what steering is measured against
+    /// Draw without learning, and compare every test; this shows what the learning gains
     #[arg(long)]
     blind: bool,
 
@@ -99,40 +103,41 @@ pub struct Args {
     how: made::How,
 }
 
-/// Seconds after which the simulation of one test is given up. Tests are many, and most take none.
+/// Seconds after which the simulation of a test is given up. There are many tests, and most need
+/// far less.
 const SIMULATE: u64 = 2;
 
-/// So many errors are kept as examples.
+/// The largest number of errors that are kept as examples.
 const ERRORS: usize = 50;
 
-/// A round has one mixed test for so many drawn ones.
+/// The number of drawn tests in a round for each mixed one.
 const MIXED: u32 = 16;
 
-/// A round looks into differences no longer than this, in seconds; what is left is open.
+/// The longest time, in seconds, that a round looks into differences. Those that remain are open.
 const LOOK: u64 = 120;
 
-/// What a hunt came to, beside its report.
+/// The counts of a hunt, beside its report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tally {
     seconds: f64,
-    /// Tests of which nothing was compared, as nothing in them was new.
+    /// Tests that were not compared, because nothing in them was new.
     known: u64,
-    /// Tests with a profile that were compared.
+    /// Comparisons, each of a test with a profile.
     compared: u64,
-    /// Those that were not, by why: `refused` by the lifting or the readers, `not for the compiler`, which
-    /// has no such type, `given up` by the simulation, or `failed`.
+    /// Tests that could not be compared, by reason: `refused` by the lifting or the readers, `not
+    /// for the compiler`, which lacks a type, `given up` by the simulation, or `failed`.
     not_compared: BTreeMap<String, u64>,
-    /// Of these, what was said.
+    /// The messages for these.
     #[serde(default)]
     reasons: Uncompared,
-    /// By profile, how many tests were compared.
+    /// How many tests were compared, by profile.
     profiles: BTreeMap<String, u64>,
-    /// When each bug was first seen: seconds and tests.
+    /// When each bug was first seen: after how many seconds and tests.
     first_seen: BTreeMap<String, (f64, u64)>,
 }
 
-/// What is kept of a hunt.
+/// The state of a hunt that is written to its folder.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -141,7 +146,7 @@ struct Kept {
     storage: String,
     hunt: Hunt,
     tally: Tally,
-    /// Tests with differences that were not looked into yet: they come with the next rounds.
+    /// Tests with differences that were not looked into yet; later rounds take them again.
     open: Vec<(String, String)>,
     report: Option<Report>,
 }
@@ -188,7 +193,7 @@ fn run(args: &Args) -> Result<u8> {
     let silent = kept.profiles.iter().any(|p| kept.tally.profiles.get(p).is_none_or(|n| *n == 0));
     let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
     Ok(common::status_of(match () {
-        // Nothing done is never a good sign.
+        // A profile for which nothing was compared must not look like success.
         () if broken || (silent && common::stopped_status().is_none()) => 3,
         () => u8::from(report.count(Status::New) > 0 || open),
     }))
@@ -198,7 +203,7 @@ fn place(args: &Args) -> PathBuf {
     args.state.join("hunt.json")
 }
 
-/// The hunt as it was left, or a new one.
+/// The hunt in the folder, or a new one.
 fn begin(args: &Args) -> Result<Kept> {
     let storage = format!("{:?}", Storage::from(args.storage)).to_lowercase();
     let profiles = profiles(args)?;
@@ -240,7 +245,7 @@ fn begin(args: &Args) -> Result<Kept> {
     }
 }
 
-/// The profiles that are asked for, or those of the newest compilers.
+/// The profiles that the command line names, or those of the newest compilers.
 fn profiles(args: &Args) -> Result<Vec<String>> {
     let mut out = match args.profile.is_empty() {
         false => common::named_profiles(&args.profile)?,
@@ -255,7 +260,7 @@ fn profiles(args: &Args) -> Result<Vec<String>> {
     }
 }
 
-/// The installed profiles of C at O2 of which no newer version is installed.
+/// The installed profiles of C at O2, each in its newest version.
 fn newest() -> Vec<String> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
     let mut best: BTreeMap<String, &litmake::profile::Profile> = BTreeMap::new();
@@ -277,22 +282,21 @@ fn newest() -> Vec<String> {
     best.into_values().map(|p| p.name.clone()).collect()
 }
 
-/// The profiles for which code of floating point is lifted, and the others.
+/// The profiles whose floating-point code can be lifted, and the others.
 fn by_floats(names: &[String]) -> (Vec<&String>, Vec<&String>) {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
     let able = |name: &&String| known.iter().any(|p| p.name == **name && lifts_floats(p.arch));
     names.iter().partition(able)
 }
 
-/// Whether floating point is in a test.
+/// Whether a test uses floating point.
 fn has_floats(path: &Path) -> bool {
     let text = file::read_text(path, file::MAX_DATA).unwrap_or_default();
     text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| matches!(w, "float" | "double"))
 }
 
-/// The stages of a round: what compiles tests, and, where `compares`, what compares them. Tests with
-/// floating point are for the profiles alone whose code of it is lifted. The tests of
-/// bugs that are known come with the second, so that what shows one of them is found out without reducing it.
+/// The stages of a round: those that compile tests and, if `compares`, those that compare them.
+/// Tests with floating point go only to profiles whose floating-point code can be lifted.
 fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> serde_json::Value {
     let model = made::plain(&kept.source_model);
     let plain = |p: &&PathBuf| made::plain(&p.to_string_lossy());
@@ -347,18 +351,19 @@ fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> ser
     serde_json::json!({ "name": "hunt", "stages": stages })
 }
 
-/// The profiles of which code may be in one program: those for one machine, where there are several.
+/// Groups of profiles whose code can be in one program, because they are for one machine. Groups of
+/// one are left out.
 fn machines(names: &[String]) -> Vec<Vec<String>> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in names {
         let Some(profile) = known.iter().find(|p| p.name == *name) else { continue };
-        // Of `clang-aarch64be-O2` the second word.
+        // The target is the second word, as in `clang-aarch64be-O2`.
         let family = profile.unversioned().unwrap_or_default();
         let Some(target) = family.split('-').nth(1) else { continue };
         let is_c = profile.language == litmake::lang::Language::C;
         if is_c && profile.model.as_deref() != Some("ptx") && target != "spirv" {
-            // Newer machines run the code of both.
+            // One machine runs the code of both.
             let machine = if matches!(target, "armv7" | "armv8") { "arm" } else { target };
             out.entry(machine.to_string()).or_default().push(name.clone());
         }
@@ -366,9 +371,9 @@ fn machines(names: &[String]) -> Vec<Vec<String>> {
     out.into_values().filter(|profiles| profiles.len() > 1).collect()
 }
 
-/// The stages that mix code of profiles for one machine, statement by statement, and in the first round
-/// compare their layouts of atomic types. Mixed tests are sampled, not steered: what clashes is how two
-/// compilers make operations, of which there are not many.
+/// The stages that mix the code of profiles for one machine, statement by statement, and that
+/// compare their layouts of atomic types in the first round. Mixed tests are a plain sample: a
+/// clash depends on how two compilers implement an operation, and there are few ways.
 fn mixing(kept: &Kept, args: &Args) -> Vec<serde_json::Value> {
     let groups = machines(&kept.profiles);
     let count = args.round / MIXED;
@@ -419,7 +424,7 @@ fn mixing(kept: &Kept, args: &Args) -> Vec<serde_json::Value> {
     out
 }
 
-/// One round; says whether it came to its end. What an interrupt cuts short is done again.
+/// Runs one round; says whether it was completed. An interrupted round is repeated.
 fn round(
     args: &Args,
     kept: &mut Kept,
@@ -440,7 +445,7 @@ fn round(
     let (tests, proofs) = files(&folder, &drawn, &known)?;
     let waiting = waiting(&folder, kept)?;
     let again = (proofs.len() + waiting.len()) as u64;
-    // What is to be compared is known when all is compiled; without steering, all is.
+    // The tests to compare are chosen after all are compiled. Without learning, all are compared.
     let mut chosen = Chosen::all(Vec::new(), drawn.len());
     let mut code = Vec::new();
     let mut refused = None;
@@ -481,7 +486,7 @@ fn round(
     if hunt.blind {
         chosen = hunt.learn(sources, &drawn, &code);
     } else {
-        // What was refused was counted when it was compiled.
+        // Refused tests were counted when they were compiled.
         report.errors.retain(|e| !was_counted(e));
     }
     hunt.judged(&drawn, &chosen, &compared);
@@ -492,7 +497,7 @@ fn round(
         count_errors(&mut kept.tally, report, broken);
     }
     for d in &report.differences {
-        // What came with the round was counted when it was drawn.
+        // The tests of open differences were counted when they were drawn.
         let compared = d.compared.saturating_sub(again);
         kept.tally.compared += compared;
         *kept.tally.profiles.entry(d.profile.clone()).or_default() += compared;
@@ -527,12 +532,12 @@ fn round(
     Ok(true)
 }
 
-/// How many tests the next round has: as many as asked for, or as the time that is left is likely to be
-/// enough for.
+/// The number of tests in the next round: as many as asked for, or as are likely to fit into the
+/// remaining time.
 fn count(args: &Args, kept: &Kept, left: f64) -> usize {
     let most = args.round as usize;
     match kept.hunt.tests {
-        // The first round tells how long tests take.
+        // The first round measures how long tests take.
         0 => most.min(16),
         tests => {
             let each = kept.tally.seconds / tests as f64;
@@ -541,7 +546,7 @@ fn count(args: &Args, kept: &Kept, left: f64) -> usize {
     }
 }
 
-/// The bugs that are known, by the baseline or by this hunt, with the smallest test of each.
+/// The smallest test of each known bug, from the baseline and from this hunt.
 fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
     let mut out: Vec<(String, String)> = Vec::new();
     let baseline = match &args.how.baseline {
@@ -560,10 +565,10 @@ fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
 
 type Proofs = Vec<(PathBuf, String)>;
 
-/// So many tests that are open come with a round.
+/// The largest number of open tests that are added to a round.
 const OPEN: usize = 24;
 
-/// Writes the first of the tests that are open.
+/// Writes the first of the open tests.
 fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for (name, text) in kept.open.iter().take(OPEN) {
@@ -574,8 +579,8 @@ fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// The tests whose differences are open after a round, which are taken out of what the report says was not
-/// looked into.
+/// The tests whose differences are open after a round. They are removed from the report's count of
+/// differences that were not looked into.
 fn still_open(report: &mut Report) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     for rest in &mut report.not_looked_into {
@@ -599,7 +604,7 @@ fn still_open(report: &mut Report) -> Vec<(String, String)> {
     out
 }
 
-/// Writes the tests of a round, and those of the bugs that are known with their identities.
+/// Writes the tests of a round, and the tests of known bugs with the ids of these bugs.
 fn files(
     folder: &Path,
     drawn: &[Drawn],
@@ -625,7 +630,7 @@ fn files(
     Ok((tests, proofs))
 }
 
-/// The code of the drawn tests, by their places.
+/// The code of the drawn tests, by position.
 fn learned(run: &Ran, tests: &[PathBuf]) -> Vec<(usize, litmus::Test)> {
     let places: BTreeMap<String, usize> =
         tests.iter().enumerate().map(|(i, p)| (p.to_string_lossy().into_owned(), i)).collect();
@@ -640,7 +645,7 @@ fn learned(run: &Ran, tests: &[PathBuf]) -> Vec<(usize, litmus::Test)> {
     out
 }
 
-/// Which of the drawn tests were compared, by their places, with the instruction set.
+/// The positions of the drawn tests that were compared, with the instruction set.
 fn judged(run: &Ran, tests: &[PathBuf]) -> BTreeSet<(usize, &'static str)> {
     let mut out = BTreeSet::new();
     for (i, node) in run.plan.nodes.iter().enumerate() {
@@ -657,7 +662,7 @@ fn judged(run: &Ran, tests: &[PathBuf]) -> BTreeSet<(usize, &'static str)> {
     out
 }
 
-/// Which tests of known bugs showed a difference with which profile.
+/// The tests of known bugs that showed a difference, with the profile.
 fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
     let mut out = Vec::new();
     for (i, node) in run.plan.nodes.iter().enumerate() {
@@ -689,7 +694,7 @@ fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     }
 }
 
-/// Takes the tests of known bugs out of the counts: they are there so that bugs are known again.
+/// Subtracts the tests of known bugs from the counts: they only serve to recognise these bugs.
 fn take_away(report: &mut Report, shown: &[(String, String)]) {
     for finding in &mut report.findings {
         for (_, profile) in shown.iter().filter(|(id, _)| *id == finding.id) {
@@ -704,11 +709,11 @@ fn take_away(report: &mut Report, shown: &[(String, String)]) {
         };
         finding.occurrences.retain(|o| !is_proof(&o.test));
     }
-    // A bug of which nothing but its own test came again was not found again.
+    // A bug that showed only in its own test was not found again.
     report.findings.retain(|f| f.count > 0 || f.status == Status::Fixed);
 }
 
-/// Writes the folders of the bugs that this hunt has not found before.
+/// Writes the folders of the bugs that this hunt had not found before.
 fn new_folders(
     kept: &mut Kept,
     report: &mut Report,
@@ -734,12 +739,12 @@ fn new_folders(
     Ok(())
 }
 
-/// The report of the hunt with that of one more round.
+/// Joins the report of the hunt with that of one more round.
 fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
-    // Which tests were judged is kept by the hunt itself.
+    // The hunt itself counts the tests that were judged.
     round.coverage = None;
     for finding in &mut round.findings {
-        // What was said of it first stays.
+        // A known bug keeps its first description.
         if let Some(old) = before.iter().flat_map(|r| &r.findings).find(|old| old.id == finding.id)
         {
             let counts = (finding.count, std::mem::take(&mut finding.by_profile));
@@ -753,7 +758,7 @@ fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
     Ok(out)
 }
 
-/// The report with what the hunt covers.
+/// The report as JSON, with the counts of the hunt.
 fn json(kept: &Kept, report: &Report) -> String {
     let out = serde_json::json!({
         "hunt": {
@@ -782,7 +787,7 @@ fn say(kept: &Kept, report: &Report) {
     super::output::raw(&litmake::plain::text(&told(kept)));
 }
 
-/// What the hunt covers, as text.
+/// The counts of the hunt, as text.
 fn told(kept: &Kept) -> String {
     let (hunt, tally) = (&kept.hunt, &kept.tally);
     let mut out = String::new();

@@ -1,6 +1,7 @@
-//! Why tests of a hunt were not compared: counted by what was said of them, with one test for each.
+//! Counts the tests of a hunt that were not compared, by the reason in the message, with one test
+//! for each reason.
 //!
-//! What is said decides nothing; under which word a failure is counted follows its kind.
+//! Messages are only shown: the word under which a failure is counted follows from its kind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,13 +11,13 @@ use litmake::base::failure::{FailureKind, Fault};
 use litmake::report::Error;
 use serde::{Deserialize, Serialize};
 
-/// So many reasons are told apart under one word; what comes later is counted by the word alone.
+/// The largest number of reasons that are kept for a word; further ones count for the word alone.
 const REASONS: usize = 200;
 
-/// So many are shown as text for each word.
+/// The largest number of reasons that are printed for a word.
 const SHOWN: usize = 5;
 
-/// A reason, how often it was given, and where it was given first.
+/// A reason, how often it was given, and the first test that it was given for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reason {
@@ -26,8 +27,8 @@ struct Reason {
     message: String,
 }
 
-/// By word: `refused` by the lifting or the readers, `not for the compiler`, which has no such type, `given up`
-/// by the simulation, or `failed`.
+/// The reasons by word: `refused` by the lifting or the readers, `not for the compiler`, which
+/// lacks a type, `given up` by the simulation, or `failed`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Uncompared(BTreeMap<String, BTreeMap<String, Reason>>);
@@ -38,8 +39,8 @@ pub fn word(error: &Error) -> &'static str {
     let simulates = is_of(&["target", "source", "mixed-target", "mixed-source"]);
     let compiles = is_of(&["code", "parts", "link", "mixes"]);
     match error.kind {
-        // A compiler that says no to a test, such as to 128 bits where it has none, is not broken, and
-        // nothing of ours refused the test; nor did it where the compiler's language has no such thing.
+        // A compiler that refuses a test, such as one with a 128-bit type that it lacks, is not
+        // broken, and litmake did not refuse the test; nor where its language has no such thing.
         FailureKind::Refused | FailureKind::Inexpressible | FailureKind::Broken(Fault::Open) => {
             "not for the compiler"
         }
@@ -51,8 +52,8 @@ pub fn word(error: &Error) -> &'static str {
     }
 }
 
-/// What is said of a test, without its name, its place and the numbers in it, so that the same is said of
-/// every test that has it.
+/// A message without the name of its test, places and numbers, so that all tests with one reason
+/// give the same text.
 fn reason(message: &str, test: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.rsplit_once(" error: ").map_or(line, |(_, said)| said);

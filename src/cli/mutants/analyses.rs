@@ -1,4 +1,4 @@
-//! `litmake mutants score`, `merge` and `correlate`: the analyses of result files.
+//! `litmake mutants score`, `merge` and `correlate`: analyse result files.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 
 use super::{Set, sets};
 
-/// Mutation scores and average death rates, by mutator and in all.
+/// Print mutation scores and average death rates, by mutator and in total.
 #[derive(clap::Args)]
 pub struct Score {
     /// Result files, one a device
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Take each folder's files for a set of their own, such as `pte/*.json site/*.json`
+    /// Treat the files of each folder as a set of their own, such as `pte/*.json site/*.json`
     #[arg(long)]
     sets: bool,
 
@@ -26,12 +26,12 @@ pub struct Score {
     #[arg(long)]
     json: bool,
 
-    /// Draw the scores and rates (figure 5 of the paper)
+    /// Draw the scores and rates into this file, as SVG (figure 5 of the paper)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// Choose one environment a test for all devices.
+/// Choose one environment for each test that is good on all devices.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake mutants merge --rep 99.999 --budget 4 pte/*.json
@@ -53,7 +53,7 @@ pub struct Merge {
     #[arg(long)]
     curve: bool,
 
-    /// Take each folder's files for a set of their own, such as `pte/*.json site/*.json`
+    /// Treat the files of each folder as a set of their own, such as `pte/*.json site/*.json`
     #[arg(long)]
     sets: bool,
 
@@ -61,12 +61,12 @@ pub struct Merge {
     #[arg(long)]
     json: bool,
 
-    /// Draw scores over budgets (figure 6 of the paper)
+    /// Draw scores over budgets into this file, as SVG (figure 6 of the paper)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// How the counts of tests go together over environments.
+/// Print how the counts of tests correlate over environments.
 #[derive(clap::Args)]
 pub struct Correlate {
     /// A result file
@@ -168,7 +168,8 @@ fn scores_json(scored: &[Scored], by_set: bool) -> Value {
     json!({ "fig5": fig5, "per_test_max": tests })
 }
 
-/// Scores and rates: a row a mutator and one for all, groups of devices, a colour a set.
+/// Draws scores and rates: a row for each mutator and one for all, a group for each device, a
+/// colour for each set.
 fn figure5(scored: &[Scored]) -> String {
     let mut devices: Vec<&String> = Vec::new();
     let mut mutators: Vec<&str> = Vec::new();

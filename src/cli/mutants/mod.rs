@@ -1,4 +1,4 @@
-//! `litmake mutants`: how good a testing environment is, and how sure one may be.
+//! `litmake mutants`: measures by mutants how good a testing environment is.
 
 mod analyses;
 pub mod reproduce;
@@ -13,7 +13,7 @@ use litmake::stats::results::{MAX_BYTES, Results};
 
 use super::common;
 
-/// Judge testing environments by mutants: run them, and analyse what came out.
+/// Run tests on a GPU, and measure by mutants how good the testing was.
 ///
 /// Result files have the form of the MC Mutants artifact.
 #[derive(clap::Args)]
@@ -51,7 +51,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// Results that belong together: one device a file.
+/// Results that are analysed together: one file for each device.
 pub struct Set {
     pub name: String,
     pub devices: Vec<(String, Results)>,
@@ -74,7 +74,7 @@ fn part(path: Option<&std::ffi::OsStr>) -> String {
     path.map_or(String::new(), |p| p.to_string_lossy().into_owned())
 }
 
-/// Reads files as one set, or as one a folder.
+/// Reads files as one set, or as one set for each folder.
 pub fn sets(paths: &[PathBuf], by_folder: bool) -> Result<Vec<Set>> {
     let mut out: Vec<Set> = Vec::new();
     for path in paths {

@@ -1,5 +1,5 @@
-//! `litmake mutants reproduce`: a test that shows on a device what is forbidden, made smaller by
-//! running, and written as files that stand alone.
+//! `litmake mutants reproduce`: reduces a test that shows a forbidden outcome on a device, by
+//! running it, and writes it as self-contained files.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use litmake::stop::{Stop, Stopping};
 
 use super::run::{Errors, How, Tests};
 
-/// Make a test that shows on a device what is forbidden smaller, and write it as files that need no
+/// Reduce a test that shows a forbidden outcome on a device, and write it as files that need no
 /// litmake: a page for a browser with WebGPU, a script for Amber, and the SPIR-V.
 ///
-/// Each test has a folder. The test, the environment and the parameters become smaller for as long as
-/// the device still shows what the model forbids.
+/// Each test has a folder. The test, its environment and its parameters are made simpler as long as
+/// the device still shows an outcome that the model forbids.
 ///
-/// Exit status: 0, no test showed anything forbidden, and nothing was written; 1, some did; 2, wrong
-/// input; 3, there is no device, or it failed.
+/// Exit status: 0, no test showed a forbidden outcome, and nothing was written; 1, some did; 2,
+/// wrong input; 3, there is no device, or it failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake mutants reproduce --suite conformance --only CoRR --variant spirv-bounds -o report
@@ -36,11 +36,11 @@ pub struct Reproduce {
     #[command(flatten)]
     how: How,
 
-    /// The folder for the folders of the tests
+    /// The folder that gets a folder for each test
     #[arg(short, long = "output", value_name = "DIR")]
     out: PathBuf,
 
-    /// Look for so many seconds before a test is taken as one that shows nothing
+    /// Seconds after which a test counts as one that shows nothing forbidden
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     patience: f64,
 }
@@ -50,13 +50,13 @@ fn seconds(word: &str) -> std::result::Result<f64, String> {
     seconds.ok_or_else(|| "a number of seconds is expected".to_string())
 }
 
-/// Candidates that are tried to reduce one test.
+/// The largest number of candidates to reduce a test.
 const CANDIDATES: usize = 300;
-/// A candidate has so many times as long as it took before.
+/// A candidate may run this many times as long as the test before it needed.
 const LONGER: u32 = 4;
-/// And no more than this part of the patience.
+/// A candidate may take at most this part of the patience.
 const PART: u32 = 4;
-/// The shortest time that a candidate has.
+/// The shortest time for a candidate.
 const LEAST: Duration = Duration::from_millis(300);
 
 pub fn reproduce(args: &Reproduce) -> Result<u8> {
@@ -95,24 +95,24 @@ pub fn reproduce(args: &Reproduce) -> Result<u8> {
     Ok(status.max(errors.status()))
 }
 
-/// How often it showed.
+/// How often the forbidden outcomes showed, as text.
 fn rate(small: &Small) -> String {
     let violations = small.seen.violations(&small.prepared.oracle);
     format!("{violations} of {} instances show what is forbidden", small.seen.instances)
 }
 
-/// What is left of a test that showed something, and of its environment.
+/// The reduced test, and its reduced environment.
 pub struct Small {
     test: Test,
     prepared: Prepared,
     environment: Environment,
-    /// What came out of it in the end.
+    /// The results of the last run.
     seen: Measured,
-    /// Where an iteration does most, with what came out there.
+    /// The environment in which one iteration does the most, with its results.
     wide: Option<(Environment, Measured)>,
 }
 
-/// Where tests are tried.
+/// Runs candidates on the device.
 struct Lab {
     session: Session,
     models: Models,
@@ -122,7 +122,8 @@ struct Lab {
 }
 
 impl Lab {
-    /// The smallest form of a test that still shows what is forbidden; nothing where it never does.
+    /// The reduced form of a test that still shows a forbidden outcome. None if the test never
+    /// shows one.
     fn test(
         &mut self,
         test: &Test,
@@ -132,7 +133,7 @@ impl Lab {
         let prepared = self.prepare(test)?;
         let start = Instant::now();
         let mut found = None;
-        // Through all environments, with more and more time for each.
+        // Goes through all environments again and again, with twice the time in each round.
         let mut share = patience / 64;
         while found.is_none() && start.elapsed() < patience && !self.stop.asked() {
             for environment in environments {
@@ -152,7 +153,7 @@ impl Lab {
         let share = self.share(&small, patience);
         let environment = small.environment;
         let reduced = reduce(&small.test, CANDIDATES, &mut |tests| {
-            // The first that shows is taken, and the others need not run.
+            // Once a candidate shows it, the others need not run.
             let mut shown = false;
             let mut one = |test: &Test| {
                 shown = !shown && !self.stop.asked() && self.holds(test, &environment, share);
@@ -166,7 +167,8 @@ impl Lab {
             small = Small { test: reduced, prepared, environment, seen, wide: None };
         }
         self.calmer(&mut small, patience);
-        // How often it shows is told by more than its first time.
+        // A run that ends at the first forbidden outcome does not tell the rate, so another run
+        // measures it.
         if let Ok(seen) = self.measure(&small.prepared, &small.environment, share.max(LEAST))
             && seen.violations(&small.prepared.oracle) > 0
         {
@@ -182,19 +184,19 @@ impl Lab {
         prepared.map_err(|e| e.or_at(&test.source, test.condition.span).into())
     }
 
-    /// Whether a smaller test is one, and shows something.
+    /// Whether a smaller candidate is a valid test and shows a forbidden outcome.
     fn holds(&mut self, test: &Test, environment: &Environment, share: Duration) -> bool {
         let Ok(prepared) = self.prepare(test) else { return false };
         self.shows(&prepared, environment, share).is_ok_and(|seen| seen.is_some())
     }
 
-    /// How long a smaller candidate is looked at.
+    /// The time for a smaller candidate.
     fn share(&self, small: &Small, patience: Duration) -> Duration {
         let took = Duration::try_from_secs_f64(small.seen.seconds).unwrap_or_default();
         (took * LONGER).clamp(LEAST.min(patience / PART), patience / PART)
     }
 
-    /// Goes to simpler environments for as long as it shows.
+    /// Makes the environment simpler as long as the forbidden outcome shows.
     fn calmer(&mut self, small: &mut Small, patience: Duration) {
         let mut refused: Vec<Environment> = Vec::new();
         'calmer: loop {
@@ -218,7 +220,7 @@ impl Lab {
         }
     }
 
-    /// What came out when something forbidden showed, if it does within a time.
+    /// The results with a forbidden outcome. None if the time ends before one shows.
     fn shows(
         &mut self,
         prepared: &Prepared,
@@ -259,7 +261,7 @@ impl Lab {
             iterations: u32::MAX,
             time: Some(time),
             batch: self.setup.batch,
-            // No two runs draw the same.
+            // Every run draws different random numbers.
             seed: format!("{}/reproduce/{}", self.setup.seed, self.runs),
             spin_anywhere: self.setup.spin_anywhere,
         };
@@ -267,7 +269,7 @@ impl Lab {
         self.session.measure(prepared, shape, self.setup.variant, &request)
     }
 
-    /// Writes the files of what is left.
+    /// Writes the files for the reduced test.
     fn write(&mut self, small: &Small, device: &str, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
@@ -296,7 +298,7 @@ impl Lab {
     }
 }
 
-/// How to run the files, for those who get the folder alone.
+/// How to run the files, for somebody who gets only the folder.
 fn readme(case: &Case, has_page: bool) -> String {
     let mut out = format!("# {}\n\n", case.test.name);
     for line in case.about().lines() {
@@ -312,7 +314,8 @@ fn readme(case: &Case, has_page: bool) -> String {
     out
 }
 
-/// The options of `mutants run` that say how a test runs, as a command of a finding has them.
+/// The options of `mutants run` that decide how a test runs, and that the command of a finding
+/// repeats.
 const OPTIONS: [&str; 7] =
     ["--preset", "--seed", "--variant", "--reach", "--memory", "--scope", "--set"];
 
@@ -322,8 +325,8 @@ struct Alone {
     args: Reproduce,
 }
 
-/// The same for a finding that has a folder: its test is there, and how it ran is in its command.
-/// Gives whether it showed again.
+/// Writes these files for a finding that has a folder, from its test and the options in its
+/// command. Says whether the forbidden outcome showed again.
 pub fn finding(command: &str, test: &Path, device: &str, folder: &Path) -> Result<bool> {
     let words = shlex::split(command).unwrap_or_default();
     let mut all = vec!["reproduce".to_string(), test.display().to_string()];

@@ -1,4 +1,5 @@
-//! `litmake mutants run` and `list`: the tests on a device, and the tests themselves.
+//! `litmake mutants run`, `list` and `devices`: runs tests on a device, prints the tests, and lists
+//! the devices.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,8 +22,8 @@ use litmake::stop::Stopping;
 
 /// Run tests on a GPU, and count every outcome.
 ///
-/// Exit status: 0, no violation; 1, outcomes that the model forbids; 2, wrong input; 3, there is
-/// no device, or it failed (after everything else was done).
+/// Exit status: 0, no violation; 1, some test showed an outcome that the model forbids; 2, wrong
+/// input; 3, there is no device, or it failed (after everything else was done).
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake mutants run --out rtx.json                   the paper's mutants in its 150 environments
@@ -38,12 +39,12 @@ pub struct Run {
     #[command(flatten)]
     how: How,
 
-    /// Write the results, in the form of the MC Mutants artifact
+    /// Write the results in the form of the MC Mutants artifact
     #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Also measure what the device does at best (bytes copied, operations, atomic operations), and say
-    /// how much of that each test reached and what limits it
+    /// Also measure the device's best speed (bytes copied, operations, atomic operations), and say
+    /// which part of it each test reached and what limits the test
     #[arg(long)]
     speed: bool,
 
@@ -51,42 +52,43 @@ pub struct Run {
     #[arg(long)]
     json: bool,
 
-    /// Say nothing while running
+    /// Print nothing while tests run
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(clap::Args)]
 pub struct Tests {
-    /// Litmus tests of the C dialect, in place of a suite
+    /// Litmus tests of the C dialect, instead of a suite
     #[arg(value_name = "TEST")]
     files: Vec<PathBuf>,
 
-    /// The tests to run: those of the paper (mutants, conformance), mutants whose fences reach less far
-    /// (scope), all of these, accesses that acquire and release (orders), or every small program (exhaustive)
+    /// The suite to run: the paper's (mutants, conformance), mutants whose fences reach less far
+    /// (scope), all of these (all), accesses that acquire and release (orders), or every small
+    /// program (exhaustive)
     #[arg(long, default_value = "mutants", value_name = "SUITE", value_parser = suite)]
     suite: Suite,
 
-    /// In the suite exhaustive: accesses of a program, at most
+    /// In the suite exhaustive: the largest number of accesses in a program
     #[arg(long, value_name = "N", default_value_t = Size::default().events, value_parser = up_to(2, MAX.events))]
     events: usize,
 
-    /// In the suite exhaustive: read-modify-writes, orders and fences of a program, at most, in programs
-    /// with one access less
+    /// In the suite exhaustive: the largest number of read-modify-writes, orders and fences in a
+    /// program; such programs have one access less
     #[arg(long, value_name = "N", default_value_t = Size::default().special, value_parser = up_to(0, MAX.special))]
     special: usize,
 
-    /// Only tests whose name or key has this in it
+    /// Run only tests whose name or key contains this text
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
-    /// The model that says what is allowed [default: wgsl-rel-acq; where accesses acquire or
-    /// release, vulkan]
+    /// The model whose outcomes are allowed [default: wgsl-rel-acq; vulkan where accesses acquire
+    /// or release]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 }
 
-/// How the code of tests is made, and where it runs.
+/// How the code of tests is made, and where their threads and locations are.
 #[derive(clap::Args)]
 pub struct Made {
     /// How the code is made: by naga (checked, bounds, loops or unchecked), or as SPIR-V under the
@@ -95,7 +97,8 @@ pub struct Made {
     #[arg(long, value_name = "VARIANT", value_parser = variant)]
     variant: Option<Variant>,
 
-    /// Where the threads of a test are: workgroups, workgroup or subgroup
+    /// Where the threads of a test are: in different workgroups, in one workgroup or in one
+    /// subgroup
     #[arg(long, default_value = "workgroups", value_name = "REACH", value_parser = ["workgroups", "workgroup", "subgroup"])]
     reach: String,
 
@@ -109,7 +112,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Brings it into a setup; the size of subgroups is the device's.
+    /// Puts the options into a setup; the size of subgroups comes from the device.
     fn put(&self, setup: &mut Setup, subgroup: u32) {
         setup.variant = self.variant.unwrap_or(setup.variant);
         setup.reach = match self.reach.as_str() {
@@ -124,7 +127,7 @@ impl Made {
 
 #[derive(clap::Args)]
 pub struct How {
-    /// The device: a part of its name or kind [default: the best]
+    /// The device, by a part of its name or kind [default: the best one]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 
@@ -132,40 +135,41 @@ pub struct How {
     #[arg(long, default_value = "pte", value_name = "PRESET", value_parser = preset)]
     preset: Preset,
 
-    /// How many environments are drawn [default: the preset's]
+    /// How many environments to draw [default: the preset's number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     environments: Option<u32>,
 
-    /// Iterations a test and environment [default: the preset's]
+    /// Iterations of a test in each environment [default: the preset's number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
-    /// Go to the next environment after so many seconds
+    /// Go to the next environment after S seconds
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
 
-    /// Iterations a submission; 1 is the published scheme [default: as many as fit in 60 ms]
+    /// Iterations in each submission to the device; 1 as in the paper [default: as many as fit in
+    /// 60 ms]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
     batch: Option<u32>,
 
-    /// The seed of everything that is random
+    /// The seed of all random choices
     #[arg(long, default_value = "webgpu", value_name = "TEXT")]
     seed: String,
 
     #[command(flatten)]
     made: Made,
 
-    /// Use the spin barrier and all of the stress also on CPUs, where workgroups wait for each
-    /// other in vain
+    /// Use the spin barrier and all of the stress also on a device that a driver emulates on a CPU,
+    /// where workgroups wait for each other in vain
     #[arg(long)]
     spin: bool,
 
-    /// Give a parameter of the environments another value
+    /// Give a parameter of the environments another value; may be given several times
     #[arg(long = "set", value_name = "NAME=N", value_parser = super::common::parameter::<u32>)]
     sets: Vec<(String, u32)>,
 }
 
-/// Show the tests of the paper, what they may show, and their code.
+/// Print the tests of the paper, their allowed outcomes, and their code.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake mutants list --suite conformance --outcomes
@@ -176,11 +180,11 @@ pub struct List {
     #[command(flatten)]
     tests: Tests,
 
-    /// Show the allowed outcomes
+    /// Print the allowed outcomes
     #[arg(long)]
     outcomes: bool,
 
-    /// Show the WGSL
+    /// Print the WGSL
     #[arg(long)]
     wgsl: bool,
 
@@ -196,10 +200,10 @@ pub struct List {
     made: Made,
 }
 
-/// The size of a subgroup in code that is listed, where no device is asked.
+/// The size of a subgroup in printed code, which is made without a device.
 const SUBGROUP: u32 = 32;
 
-/// Say which devices are here.
+/// List the devices of this machine.
 #[derive(clap::Args)]
 pub struct Devices {
     /// Print JSON
@@ -245,30 +249,30 @@ fn scope(word: &str) -> std::result::Result<Scope, String> {
     named(word, &Scope::ALL, Scope::name)
 }
 
-/// The tests that a command names, ready to run, and those of them that are not, with the reasons.
-/// One that cannot run costs nobody else's turn.
+/// The tests of a command that are ready to run, and the errors of the others. A test that cannot
+/// run does not stop the rest.
 pub struct Ready {
     pub tests: Vec<Prepared>,
     pub errors: Errors,
 }
 
-/// Tests that came to nothing, and why, by name.
+/// Errors of tests, with the name of the test.
 #[derive(Default)]
 pub struct Errors {
     said: Vec<(String, String)>,
-    /// The exit status that they ask for.
+    /// The exit status for these errors.
     status: u8,
 }
 
 impl Errors {
-    /// Says that a test came to nothing.
+    /// Prints and records the error of a test.
     pub fn add(&mut self, test: &str, why: String, status: u8) {
         eprintln!("{why}");
         self.said.push((test.to_string(), why));
         self.status = self.status.max(status);
     }
 
-    /// The same for a test that was refused by name, or failed on the device.
+    /// The same for a failure, which does not name its test.
     pub fn failed(&mut self, test: &str, failure: &Failure) {
         self.add(test, format!("error: {test}: {}", failure.text()), 3);
     }
@@ -281,7 +285,7 @@ impl Errors {
         self.said.len()
     }
 
-    /// As result files have them.
+    /// The errors as result files have them.
     fn json(&self) -> serde_json::Value {
         let said = self.said.iter().map(|(test, why)| (test.clone(), why.clone().into()));
         serde_json::Value::Object(said.collect())
@@ -289,7 +293,7 @@ impl Errors {
 }
 
 impl Tests {
-    /// The tests, as far as they can be read.
+    /// The tests that can be read; the others become errors.
     pub fn read(&self, errors: &mut Errors) -> Result<Vec<Test>> {
         let mut out = Vec::new();
         if self.files.is_empty() {
@@ -349,7 +353,7 @@ impl How {
         self.device.as_deref()
     }
 
-    /// The setup and its environments; the size of subgroups is the device's.
+    /// The setup and its environments; the size of subgroups comes from the device.
     pub fn setup(&self, subgroup: u32) -> Result<(Setup, Vec<Environment>)> {
         let mut setup = Setup::new(self.preset);
         setup.environments = self.environments.unwrap_or(setup.environments);
@@ -371,7 +375,7 @@ impl How {
     }
 }
 
-/// Says what is wrong with a device; the exit status.
+/// Prints a device's error, and returns the exit status.
 pub fn no_device(failure: &Failure) -> u8 {
     eprintln!("error: {}", failure.text());
     3
@@ -461,7 +465,8 @@ pub fn run(args: &Run) -> Result<u8> {
     Ok(status)
 }
 
-/// What the device does at best, and what of that each test reached: into the records, and for people.
+/// Measures the device's best speed and the part of it that each test reached; adds them to the
+/// records and prints them.
 fn speed(
     session: &mut Session,
     tests: &[Prepared],
@@ -522,7 +527,7 @@ pub fn list(args: &List) -> Result<u8> {
         }
         println!("{:24} {:40} {}", p.name, p.key, p.program.text());
         if args.outcomes {
-            // Where every outcome is looked for, none is more than the others.
+            // If a test asks for every outcome, none of them counts as the target.
             let every = p.oracle.target.iter().all(|t| *t);
             for i in 0..p.oracle.classes.len() {
                 let class = p.oracle.classes[i].name();

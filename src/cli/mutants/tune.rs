@@ -1,5 +1,5 @@
-//! `litmake mutants tune`: finds a good environment for each mutant, and runs the conformance
-//! tests in those.
+//! `litmake mutants tune`: searches a good environment for each mutant, and runs the conformance
+//! tests in these environments.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use litmake::stop::Stopping;
 
 use super::run::{How, Ready, Tests};
 
-/// Find an environment for each mutant in which it is killed often enough.
+/// Search, for each mutant, an environment that kills it often enough.
 ///
-/// Exit status: 0, done; 1, a conformance test showed a violation, or a mutant that an earlier
-/// driver of the device let reach the goal does not reach it any more; 2, wrong input; 3, there
-/// is no device, or it failed.
+/// Exit status: 0, done; 1, a conformance test showed a violation, or a mutant that reached the
+/// goal under an earlier driver of the device no longer does; 2, wrong input; 3, there is no
+/// device, or it failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake mutants tune --budget 4 --limit 600 --db tuning.json --conform
@@ -39,31 +39,33 @@ pub struct Tune {
     #[arg(long, value_name = "R", default_value = "99.999", value_parser = Target::read)]
     rep: Target,
 
-    /// Seconds within which a mutant has to reach it
+    /// The seconds within which a mutant has to reach that score
     #[arg(long, value_name = "S", default_value = "4", value_parser = Budget::read)]
     budget: Budget,
 
-    /// End after so many seconds of device time
+    /// End after S seconds of device time
     #[arg(long, value_name = "S", default_value_t = 3600.0)]
     limit: f64,
 
-    /// Draw environments one after the other, as the paper does, in place of adapting
+    /// Draw environments one after the other, as in the paper, instead of giving more time to the
+    /// better ones
     #[arg(long)]
     random: bool,
 
-    /// The tuning database, kept by vendor, device, driver and compile variant
+    /// The tuning database; it has entries by vendor, device, driver and compile variant
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
 
-    /// Then run each conformance test in the environments of its mutants, for the budget
+    /// After the search, run each conformance test in the environments of its mutants, for the
+    /// budget
     #[arg(long)]
     conform: bool,
 
-    /// Search on recorded rates and compare with random search; nothing runs
+    /// Search in the recorded rates of this file and compare with random search; no test runs
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 
-    /// How often a replay is repeated
+    /// How often to repeat a replay
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     repeat: u64,
 
@@ -83,7 +85,7 @@ pub fn tune(args: &Tune) -> Result<u8> {
     }
 }
 
-/// Seconds that each run costs on top, in a replay: preparing memory and reading results.
+/// The fixed cost of each run in a replay, in seconds: preparing memory and reading results.
 const OVERHEAD: f64 = 0.002;
 
 fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
@@ -140,7 +142,7 @@ fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
     Ok(0)
 }
 
-/// The database of a file; empty where there is none yet.
+/// The database in a file; empty if there is no file yet.
 pub fn database(path: Option<&PathBuf>) -> Result<Database> {
     let Some(path) = path else { return Ok(Database::default()) };
     match litmake::file::read_text(path, litmake::file::MAX_DATA) {
@@ -188,7 +190,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         &found,
     );
     if stopped() {
-        // What a whole search found is not overwritten by a part of one.
+        // A stopped search has partial results, which must not overwrite those of a complete one.
         say(args, &tests, &tuned, &found);
         eprintln!("stopped; the tuning database is as it was");
         return Ok(super::common::status_of(3));
@@ -244,7 +246,7 @@ fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {
     );
 }
 
-/// Each conformance test in the environments of its mutants.
+/// Runs each conformance test in the environments of its mutants.
 fn conform(
     args: &Tune,
     session: &mut Session,
@@ -256,7 +258,7 @@ fn conform(
     let mut status = 0;
     for test in Suite::Conformance.tests(Size::default())? {
         let test = Prepared::new(&test, setup.preset.scheme(), &mut models)?;
-        // A mutant's name begins with what it mutates.
+        // A mutant's name begins with the name of its conformance test.
         let own = |p: &&Prepared| p.name.starts_with(&format!("{}.", test.name));
         let environments: Vec<Environment> = mutants
             .iter()

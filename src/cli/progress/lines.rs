@@ -1,7 +1,7 @@
-//! What a run's progress looks like: a state that events change, and lines of text that fit a
-//! terminal, made of the state, the time and the terminal's size alone.
+//! Turns a run's events into lines of text about its progress. A state takes in the events; the
+//! lines depend only on the state, the time and the size of the terminal.
 //!
-//! This file does not draw, and does not look at a clock.
+//! This file does not draw, and does not read a clock.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use console::{measure_text_width, truncate_str};
 use litmake::engine::events::Event;
 use litmake::plain;
 
-/// A name takes at most so many columns, and a bar between so few and so many.
+/// The widest column for names.
 const MAX_NAME: usize = 32;
 const MIN_BAR: usize = 8;
 const MAX_BAR: usize = 24;
-/// A log names at most so many stages that are under way.
+/// The largest number of stages at work that a log names.
 const NAMED: usize = 3;
 
-/// Tasks of one stage, all its instances together.
+/// The tasks of one stage, of all its instances together.
 #[derive(Clone, Debug, Default)]
 struct Stage {
     name: String,
@@ -26,22 +26,23 @@ struct Stage {
     done: u64,
     findings: u64,
     failed: u64,
-    /// When the first tasks were done, and how many those were, which came from the cache or a list.
+    /// When the first tasks were done, and how many there were then: those came from the cache or a
+    /// list.
     began: Option<(Duration, u64)>,
 }
 
-/// What a run is at.
+/// The progress of a run.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     stages: Vec<Stage>,
     /// Whether tasks are being done.
     running: bool,
-    /// Jobs on other machines, where there were any: that wait, that are worked on, that came.
+    /// Jobs on other machines, if there are any: waiting, running, finished.
     elsewhere: Option<(u64, u64, u64)>,
     investigation: Option<Investigation>,
 }
 
-/// Findings are being looked into.
+/// The progress of the investigation of findings.
 #[derive(Clone, Debug)]
 struct Investigation {
     done: u64,
@@ -50,19 +51,19 @@ struct Investigation {
     since: Duration,
 }
 
-/// The stage that an instance belongs to: `compile` of `compile[gcc-12]`.
+/// The stage of an instance: `compile` of `compile[gcc-12]`.
 fn stage_of(label: &str) -> &str {
     label.split('[').next().unwrap_or(label)
 }
 
 impl State {
-    /// Takes in an event that came at a time.
+    /// Takes in an event that came at time `now`.
     pub fn take(&mut self, event: &Event, now: Duration) {
         match event {
             Event::Started { nodes } => {
                 *self = State { running: true, ..State::default() };
                 let mut labels: Vec<&String> = nodes.iter().collect();
-                // A stage may have hidden nodes beside the one that it is known by.
+                // A stage may have hidden nodes with the same label.
                 labels.dedup();
                 for label in labels {
                     self.stage(label).instances += 1;
@@ -95,7 +96,7 @@ impl State {
         }
     }
 
-    /// Whether something is going on.
+    /// Whether tasks are being done, or findings are being investigated.
     pub fn is_busy(&self) -> bool {
         self.running || self.investigation.is_some()
     }
@@ -109,8 +110,8 @@ impl State {
         &mut self.stages[at]
     }
 
-    /// At most `height` lines, each of at most `width` columns: one a stage. Where there are more
-    /// stages, those that are under way are shown, and the others are counted.
+    /// At most `height` lines of at most `width` columns: one for each stage. If there are more
+    /// stages, those at work are shown, and the others are counted.
     pub fn lines(&self, now: Duration, width: usize, height: usize) -> Vec<String> {
         if let Some(investigation) = &self.investigation {
             return vec![investigation.line(now, width)];
@@ -137,7 +138,7 @@ impl State {
         out
     }
 
-    /// What is going on on other machines.
+    /// The jobs on other machines, as text.
     fn elsewhere(&self) -> Option<String> {
         let (queued, running, fetched) = self.elsewhere?;
         let (running, fetched) = (grouped(running), grouped(fetched));
@@ -177,7 +178,7 @@ impl State {
 }
 
 impl Stage {
-    /// Whether all tasks that are known of are done. That more may come is not known here.
+    /// Whether all tasks so far are done. More may still be added.
     fn is_done(&self) -> bool {
         self.tasks > 0 && self.done >= self.tasks
     }
@@ -186,7 +187,7 @@ impl Stage {
         self.done < self.tasks
     }
 
-    /// Tasks a second since the first ones.
+    /// Tasks a second, since the first ones were done.
     fn rate(&self, now: Duration) -> Option<f64> {
         let (since, first) = self.began?;
         let seconds = now.saturating_sub(since).as_secs_f64();
@@ -214,7 +215,7 @@ impl Stage {
         }
     }
 
-    /// How long the rest takes, if it goes on like this.
+    /// An estimate of the remaining time, at the present rate.
     fn left(&self, now: Duration) -> String {
         match self.rate(now) {
             Some(rate) if self.is_under_way() => {
@@ -235,8 +236,8 @@ impl Investigation {
     }
 }
 
-/// Stages as lines whose columns are aligned. What does not fit is left out, the least needed first:
-/// the bar shrinks and goes, then the time that is left, then the speed.
+/// Stages as lines with aligned columns. If the width is too small, the bar shrinks and disappears
+/// first, then the remaining time, then the rate.
 fn table(stages: &[&Stage], now: Duration, width: usize) -> Vec<String> {
     let widest = |of: &dyn Fn(&Stage) -> String| {
         stages.iter().map(|s| measure_text_width(&of(s))).max().unwrap_or(0)
@@ -279,7 +280,7 @@ fn table(stages: &[&Stage], now: Duration, width: usize) -> Vec<String> {
     stages.iter().map(line).collect()
 }
 
-/// A bar of so many columns.
+/// A bar of `width` columns.
 fn drawn(done: u64, tasks: u64, width: usize) -> String {
     if tasks == 0 {
         return String::new();
@@ -299,7 +300,7 @@ fn news(findings: u64, failed: u64) -> String {
     out.join(", ")
 }
 
-/// `1 finding`, `2 findings`.
+/// A number with its noun: `1 finding`, `2 findings`.
 fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
@@ -317,7 +318,7 @@ fn grouped(n: u64) -> String {
     out
 }
 
-/// Minutes and seconds, and hours where there are any.
+/// Minutes and seconds, and hours if there are any.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (minutes, hours) = (seconds / 60 % 60, seconds / 3600);
@@ -331,7 +332,7 @@ fn cut(text: &str, width: usize) -> Cow<'_, str> {
     truncate_str(text, width, "…")
 }
 
-/// The end of a text that is too long: that of a path says most.
+/// The end of a text that is too long: the end of a path says most.
 fn end_of(text: &str, width: usize) -> Cow<'_, str> {
     if measure_text_width(text) <= width {
         return text.into();

@@ -1,6 +1,6 @@
-//! Showing a run while it goes: lines that change on a terminal, a line now and then elsewhere.
+//! Shows the progress of a run: changing lines on a terminal, and a line now and then in a log.
 //!
-//! What the lines say is in [`lines`]. This file does not know stages.
+//! The text comes from [`lines`]. This file does not know stages.
 
 mod lines;
 #[cfg(test)]
@@ -17,16 +17,16 @@ use litmake::plain;
 
 use lines::State;
 
-/// How often a terminal shows something new.
+/// The time between two drawings on a terminal.
 const DRAWN_EVERY: Duration = Duration::from_millis(125);
-/// How often a log gets a line while a run goes on.
+/// The time between two lines in a log.
 const SAID_EVERY: Duration = Duration::from_secs(10);
 /// Rows of a terminal that progress leaves to other text.
 const ROWS_LEFT: usize = 4;
 
-/// Progress for people, where they did not ask for less.
+/// A listener that shows progress, unless the user asked for quiet.
 pub fn listener(quiet: bool) -> Box<dyn Listener> {
-    // Whether there is a terminal, and one that can go back to the start of a line.
+    // Hidden: standard error is no terminal, or one that cannot go back to the start of a line.
     match ProgressDrawTarget::stderr().is_hidden() {
         _ if quiet => Box::new(Silent),
         true => Box::new(Log::new()),
@@ -38,11 +38,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lines that change, one a stage.
+/// Changing lines on a terminal, one for each stage.
 struct Terminal {
     start: Instant,
     state: Arc<Mutex<State>>,
-    /// What draws, while something is going on.
+    /// Draws while the run is busy.
     drawn: Mutex<Option<ProgressBar>>,
 }
 
@@ -51,8 +51,8 @@ impl Terminal {
         Terminal { start: Instant::now(), state: Arc::default(), drawn: Mutex::default() }
     }
 
-    /// One that draws the state anew again and again: each line is made for the width that the
-    /// terminal has then.
+    /// A bar that draws the state at every tick. Each line is made for the width that the terminal
+    /// has at that moment.
     fn draw(&self) -> ProgressBar {
         let (start, state) = (self.start, self.state.clone());
         let lines = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -77,7 +77,7 @@ impl Listener for Terminal {
             state.take(event, self.start.elapsed());
             state.is_busy()
         };
-        // Whoever draws takes the state's lock, so it is free by now.
+        // The drawing takes the lock of the state, so that lock is released before.
         let mut drawn = lock(&self.drawn);
         if let Event::Notice { message } = event {
             let text = plain::text(message);
@@ -106,7 +106,7 @@ impl Drop for Terminal {
     }
 }
 
-/// A line now and then, for logs, whether or not something has happened since the last one.
+/// Writes a line to a log every now and then, even if nothing has happened since the last one.
 struct Log {
     shared: Arc<Shared>,
     teller: Option<std::thread::JoinHandle<()>>,
@@ -115,7 +115,7 @@ struct Log {
 struct Shared {
     start: Instant,
     state: Mutex<(State, bool)>,
-    /// Told when the run ends.
+    /// Notified when the run ends.
     ended: Condvar,
 }
 

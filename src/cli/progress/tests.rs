@@ -1,4 +1,4 @@
-//! What the lines of progress say, and that none is wider than its terminal.
+//! Tests the text of the lines of progress, and that none is wider than its terminal.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A state that a run's events lead to: for each stage its labels, and what is done of its tasks.
+/// The state after a run's events: for each stage its labels, and how many of its tasks are done.
 struct Run {
     state: State,
 }
@@ -101,7 +101,7 @@ fn what_does_not_fit_is_left_out_and_never_wraps() {
             assert!(measure_text_width(line) <= width, "{width}: {line}");
         }
     }
-    // Where there is room, names are whole as far as the column for them goes.
+    // If there is room, a name takes the whole width of its column.
     assert!(run.lines(100, 200, 20)[0].starts_with("a-stage-whose-name-is-longer-th…  "));
 }
 
@@ -122,7 +122,7 @@ fn of_many_stages_those_under_way_are_named_and_the_others_counted() {
             "10 stages done, 28 more",
         ]
     );
-    // As many as there are rows for.
+    // No more lines than rows.
     assert_eq!(run.lines(1, 80, 2).len(), 2);
     assert_eq!(run.state.summary(at(1)), "104 of 117 tasks: stage10 4/10, stage11 0/7; 1 finding");
 }

@@ -1,4 +1,4 @@
-//! `changed`: the tests of which two compilers make different code.
+//! The kind `changed`: keeps the tests that two compilers compile to different code.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,15 +12,15 @@ use litmake_profile::yaml::Sp;
 pub struct Changed {
     /// The stage whose tests are kept: the sources, or the code of one of the compilers.
     pub of: Sp<String>,
-    /// The `compile` stage of one compiler, version, level or architecture.
+    /// The `compile` stage of the first compiler, version, level or architecture.
     pub before: Sp<String>,
-    /// The `compile` stage of the other, of the same tests.
+    /// The `compile` stage of the second one, for the same tests.
     pub after: Sp<String>,
 }
 
 impl Options for Changed {
     fn about() -> &'static str {
-        "keeps the tests of which two compilers make different code, so that nothing else is simulated."
+        "keeps the tests that two compilers compile to different code, so that only these are simulated."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -1,4 +1,4 @@
-//! `compare`: outcomes of sources and of targets.
+//! The kind `compare`: compares the outcomes of sources and of targets.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,16 +10,17 @@ use litmake_profile::yaml::{Sp, Words};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// The `simulate` stage that says what the sources allow.
+    /// The `simulate` stage of the sources.
     pub source: Sp<String>,
-    /// The `simulate` stage that says what the targets allow; every mix of a test is a target.
+    /// The `simulate` stage of the targets. Every mix of a test is a target of its own.
     pub target: Sp<String>,
-    /// Further `simulate` stages of the sources, under weaker models. A difference that
-    /// disappears under one of them is labelled: `load buffering` where it is `rc11-lb`.
+    /// Further `simulate` stages of the sources, under weaker models. A difference that disappears
+    /// under one of them gets its label: `load buffering` for `rc11-lb`.
     #[serde(default)]
     pub also: Words,
-    /// How many new findings are looked into: reduced, explained, and looked for in other
-    /// versions of the compiler; 10 where left out. Labelled ones are explained and no more.
+    /// How many differences of this stage are reduced to their bugs, and how many of its new
+    /// findings are explained and looked for in other versions of the compiler, at most (default:
+    /// 10). With 0 nothing is reduced, and each test is a bug of its own.
     #[serde(default)]
     pub investigate: Option<Sp<u64>>,
 }

@@ -1,4 +1,4 @@
-//! `compile`: tests through a compiler.
+//! The kind `compile`: compiles tests, and lifts the code back to tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,21 +15,21 @@ pub struct Compile {
     pub from: Sp<String>,
     /// The profile: a name or a file.
     pub profile: Sp<String>,
-    /// Which locals are kept alive to the end of a thread, so that their final values can be
-    /// compared: those of the condition, all, or none. Keeping them can hide bugs. With `none`, shared
-    /// locations alone are compared, those that the test's condition or its `locations` name.
+    /// The locals that are kept to the end of a thread, so that their final values can be compared:
+    /// those of the `condition`, `all`, or `none`. Keeping locals can hide bugs. With `none`, only
+    /// the shared locations that the test's condition or its `locations` name are compared.
     #[serde(default)]
     pub observe: Observe,
-    /// Where the shared locations are: behind pointers that threads are given, or variables,
-    /// global or static, as programs have them.
+    /// How tests reach the shared locations: through `pointers` that threads are given, or as
+    /// variables, `globals` or `statics`.
     #[serde(default)]
     pub storage: Storage,
-    /// Whether each atomic operation is in a helper function that is not inlined, as real code
-    /// has them behind the functions of a library.
+    /// Whether each atomic operation is in a helper function that is not inlined, as in code that
+    /// calls a library.
     #[serde(default)]
     pub helpers: bool,
-    /// Compiles one test in so many alone as well, and fails where what stands beside a test
-    /// changed what the compiler makes of it.
+    /// Also compiles one test in N alone, and fails if that gives other code than compiling it
+    /// together with other tests (default: none).
     #[serde(default)]
     pub alone: Option<Sp<u64>>,
 }

@@ -1,4 +1,4 @@
-//! `dedupe`: one of each set of equal tests.
+//! The kind `dedupe`: keeps one of each set of equal tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use litmake_profile::yaml::Sp;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dedupe {
-    /// The stage whose tests are reduced.
+    /// The stage whose duplicates are dropped.
     pub from: Sp<String>,
 }
 
 impl Options for Dedupe {
     fn about() -> &'static str {
-        "keeps one of each set of tests that are equal but for their own names, info lines, comments, blanks, labels and spelling. Names of locations and registers, and the order of threads, count."
+        "keeps one of each set of tests that differ only in their own names, info lines, comments, blanks, labels and spelling. Names of locations and registers, and the order of threads, count."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -1,4 +1,4 @@
-//! `diff`: what two compilers make of the same tests.
+//! The kind `diff`: compares the code and outcomes of two compilers for the same tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,15 +10,15 @@ use litmake_profile::yaml::Sp;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
-    /// The `simulate` stage of the code of one compiler, version, level or architecture.
+    /// The `simulate` stage for the code of the first compiler, version, level or architecture.
     pub before: Sp<String>,
-    /// The `simulate` stage of the code of the other.
+    /// The `simulate` stage for the code of the second one.
     pub after: Sp<String>,
 }
 
 impl Options for Diff {
     fn about() -> &'static str {
-        "tells apart what two compilers make of the same tests."
+        "compares the code and the outcomes of two compilers for the same tests."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -1,4 +1,4 @@
-//! `generate`: tests from files, or made.
+//! The kind `generate`: reads tests from files, or makes them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,97 +11,99 @@ use litmake_profile::yaml::{Sp, Words};
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
-    /// lists (`@all`: a path a line, relative to the list), and tar files (every `.litmus` file in
-    /// it). Relative to the pipeline file.
+    /// lists (`@all`: one path a line, relative to the list), and tar files (every `.litmus` file
+    /// in them). Relative to the pipeline file.
     #[serde(default)]
     pub files: Words,
-    /// In place of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
-    /// Mutants, or `all` of them; `orders`, accesses that acquire and release; `exhaustive`, every small program
-    /// for GPUs; `x86-mutants` and `x86-conformance`, or `x86` for both.
+    /// Instead of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
+    /// Mutants, or `all` three; `orders`, accesses that acquire and release; `exhaustive`, every
+    /// small program for GPUs; `x86-mutants` and `x86-conformance`, or `x86` for both.
     #[serde(default)]
     pub suite: Words,
-    /// In the suite `exhaustive`: accesses of a program, at most (2 to 6); 5 where left out.
+    /// In the suite `exhaustive`: the largest number of accesses in a program, 2 to 6 (default: 5).
     #[serde(default)]
     pub events: Option<Sp<u64>>,
-    /// In the suite `exhaustive`: read-modify-writes, orders and fences of a program, at most (0 to 4), in programs
-    /// with one access less; 1 where left out.
+    /// In the suite `exhaustive`: the largest number of read-modify-writes, orders and fences in a
+    /// program, 0 to 4 (default: 1). Such programs have one access less.
     #[serde(default)]
     pub special: Option<Sp<u64>>,
-    /// Globs over paths, or over the names of tests that are made, to leave out.
+    /// Globs over the paths of files, or over the names of tests that are made: these tests are
+    /// left out.
     #[serde(default)]
     pub exclude: Words,
-    /// Keeps tests of which all this holds, whether they are read or made: `name=MP*`, `arch=C`,
+    /// Keeps only tests with these properties, whether they are read or made: `name=MP*`, `arch=C`,
     /// `threads=2..3`, `events=..6`, `locations=2`, `uses=atomic_fetch_*`, `without=*_seq_cst`.
-    /// Names and dialects are alternatives. What cannot be read is kept, and said by later stages.
+    /// Several names are alternatives, and so are several dialects. A test that cannot be read is
+    /// kept, so that later stages report it.
     #[serde(default)]
     pub keep: Words,
-    /// At most this many tests, the first in order of their names.
+    /// The largest number of tests; the first ones by name are taken.
     #[serde(default)]
     pub limit: Option<Sp<u64>>,
-    /// Makes tests instead of reading them: the dialect, such as `C` or `AArch64`.
+    /// Makes tests instead of reading them, in this dialect, such as `C` or `AArch64`.
     #[serde(default)]
     pub arch: Option<Sp<String>>,
-    /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`: one test each.
+    /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`. Each gives one test.
     #[serde(default)]
     pub cycles: Words,
-    /// Relaxations of which every cycle up to `size` is made, such as `Pod** Rfe Fre Coe`.
+    /// Relaxations, such as `Pod** Rfe Fre Coe`. Every cycle of them up to `size` gives a test.
     #[serde(default)]
     pub vocabulary: Words,
     /// Relaxations of which each cycle must have one.
     #[serde(default)]
     pub relax: Words,
-    /// Sequences that no cycle may have.
+    /// Sequences of relaxations that no cycle may contain.
     #[serde(default)]
     pub reject: Words,
-    /// Annotations over which accesses that say nothing of themselves are varied; `all` is every
-    /// one.
+    /// Annotations to try on each access that has none; `all` is every annotation.
     #[serde(default)]
     pub annotations: Words,
-    /// Only these families of cycles are kept: `MP`, `IRIW`, `W+RR+WR`.
+    /// Keeps only cycles of these shapes: `MP`, `IRIW`, `W+RR+WR`.
     #[serde(default)]
     pub shapes: Words,
-    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `mix-accesses`, `c11-constructs`,
-    /// `c11-cas`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`, `c11-mixed-width`,
-    /// `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`, `c11-sync`,
-    /// `c11-values`, `c11-aliasing`, `c11-liveness`, `c11-effects`, `c11-around`, `c11-loops`, `c11-floats`,
-    /// `c11-members`, `c11-answers`.
+    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `mix-accesses`,
+    /// `c11-constructs`, `c11-cas`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`,
+    /// `c11-mixed-width`, `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`,
+    /// `c11-sync`, `c11-values`, `c11-aliasing`, `c11-liveness`, `c11-effects`, `c11-around`,
+    /// `c11-loops`, `c11-floats`, `c11-members`, `c11-answers`.
     #[serde(default)]
     pub families: Words,
-    /// Relaxations in a cycle, at most; 6 where left out.
+    /// The largest number of relaxations in a cycle (default: 6).
     #[serde(default)]
     pub size: Option<Sp<u64>>,
-    /// Threads, at most; 4 where left out.
+    /// The largest number of threads (default: 4).
     #[serde(default)]
     pub threads: Option<Sp<u64>>,
-    /// Events in a thread, at most; 4 where left out.
+    /// The largest number of events in a thread (default: 4).
     #[serde(default)]
     pub per_thread: Option<Sp<u64>>,
-    /// What may follow what: `default`, `sc`, `critical`, `free`, `uni`, `total`.
+    /// Which edges may follow each other: `default`, `sc`, `critical`, `free`, `uni`, `total`.
     #[serde(default)]
     pub mode: Option<Sp<String>>,
-    /// What tests observe: `avoid`, `accept`, `force`, `local`, `both`, `final`, `registers`.
+    /// What the condition of a test observes: `avoid`, `accept`, `force`, `local`, `both`, `final`,
+    /// `registers`.
     #[serde(default)]
     pub observe: Option<Sp<String>>,
-    /// The type of locations in C; `int` where left out.
+    /// The type of locations in C (default: `int`).
     #[serde(default)]
     pub location_type: Option<Sp<String>>,
-    /// The type of every second location in C, where it is another.
+    /// The type of every second location in C (default: the same type).
     #[serde(default)]
     pub second_type: Option<Sp<String>>,
-    /// Which objects of C tests are volatile: `usual` (those that are not atomic, as diy has it),
+    /// Which objects of C tests are volatile: `usual` (those that are not atomic, as in diy),
     /// `volatile` (all), `plain` (none).
     #[serde(default)]
     pub objects: Option<Sp<String>>,
-    /// Where locations of C tests are: `separate`, `array` (elements of one), `struct` (members
-    /// of one object, at offsets).
+    /// How the locations of C tests are declared: `separate`, `array` (elements of one), `struct`
+    /// (members of one object, at offsets).
     #[serde(default)]
     pub layout: Option<Sp<String>>,
     /// What C tests do in helper functions that are not inlined: `none`, `fences`, `accesses`,
     /// `all`.
     #[serde(default)]
     pub helpers: Option<Sp<String>>,
-    /// Takes so many of the tests that there are, by chance but the same each time, with every
-    /// construct kept.
+    /// Takes a sample of this many tests, which contains every construct. The sample is random,
+    /// but the same each time.
     #[serde(default)]
     pub sample: Option<Sp<u64>>,
     /// The seed of `sample`.

@@ -1,4 +1,4 @@
-//! `layout`: how profiles lay out atomic types.
+//! The kind `layout`: compares how profiles lay out atomic types.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use litmake_profile::yaml::Words;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// The profiles whose code is to share objects; all for one machine.
+    /// The profiles whose code shares objects, all for one machine.
     pub profiles: Words,
-    /// The types, as C has them without `_Atomic`; where left out, scalars and structures of 1 to
-    /// 32 bytes.
+    /// The types, as C names them without `_Atomic` (default: scalars, and structures of 1 to 32
+    /// bytes).
     #[serde(default)]
     pub types: Words,
 }

@@ -1,8 +1,8 @@
-//! The kinds of stages: one file a kind, with its options and what planning asks of it, and one table
-//! of them all.
+//! The kinds of stages: one file for each kind, with its options and what planning asks of them,
+//! and one table of all kinds.
 //!
-//! The parser, the JSON Schema and the reference in `docs/` come from the same types. How a stage
-//! does its work is not known here.
+//! The parser, the JSON Schema and the reference in `docs/` come from the same types. This module
+//! does not know how a stage does its work.
 
 pub mod changed;
 pub mod compare;
@@ -25,23 +25,23 @@ use serde::Deserialize;
 use litmake_base::diag::Span;
 use litmake_profile::yaml::{Scalar, Sp, Words};
 
-/// What the items are that a stage gives.
+/// The items that a stage gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Items {
     /// Tests of any dialect.
     Tests,
     /// Parts of C tests.
     Parts,
-    /// What a compiler made of parts of tests.
+    /// The code that a compiler made of parts of tests.
     Code,
-    /// What simulations came to.
+    /// The outcomes of simulations.
     Outcomes,
-    /// What comparisons and runs found: findings, and the rest.
+    /// The results of comparisons and runs: findings and counts.
     Verdicts,
 }
 
 impl Items {
-    /// What they are called, for people.
+    /// The name of the items, in messages.
     pub fn name(self) -> &'static str {
         match self {
             Items::Tests => "tests",
@@ -52,7 +52,7 @@ impl Items {
     }
 }
 
-/// The options of a kind of stages, and what planning and the report ask of them.
+/// The options of a kind of stages: what planning and the report ask of them.
 pub trait Options {
     /// What stages of this kind do, for the schema and the reference.
     fn about() -> &'static str
@@ -64,48 +64,49 @@ pub trait Options {
         Vec::new()
     }
 
-    /// What it consumes; diagnostics name the first.
+    /// The items that it can consume; diagnostics name the first.
     fn takes(&self) -> &'static [Items] {
         &[Items::Tests]
     }
 
-    /// What it gives, where the first stage that it consumes gives `from`.
+    /// The items that it gives, if the first stage that it consumes gives `from`.
     fn gives(&self, from: Option<Items>) -> Items;
 
-    /// The profile that it names, which what consumes it goes by.
+    /// The profile that it names, which also holds for the stages that consume it.
     fn profile(&self) -> Option<&Sp<String>> {
         None
     }
 
-    /// The profiles whose code shares a machine here, where it names several.
+    /// The profiles that it names if their code shares a machine here.
     fn mixes(&self) -> Option<&Words> {
         None
     }
 
-    /// Whether one instance consumes all instances of a stage that agree with it, whose profiles
-    /// then share a machine.
+    /// Whether one instance consumes all instances of a stage with the same values of shared
+    /// variables. Their profiles then share a machine.
     fn gathers(&self) -> bool {
         false
     }
 
-    /// Whether what it gives was compiled with the profile of the first stage that it consumes, if that
-    /// has one; else with that of the last stage that has one.
+    /// Whether the profile of its items is that of the first stage that it consumes, if that one
+    /// has a profile. Otherwise it is that of the last consumed stage with a profile.
     fn follows_first(&self) -> bool {
         false
     }
 
-    /// Whether what it gives can be findings.
+    /// Whether its results can be findings.
     fn judges(&self) -> bool {
         false
     }
 }
 
-/// Makes what stands for every kind of the table: the keys of a stage, and a type that is one of them.
+/// From the table of kinds, makes the keys of a stage, and a type with a variant for each kind.
 macro_rules! kinds {
     ($($key:ident: $Kind:ident,)*) => {
         $(pub use $key::$Kind;)*
 
-        /// One stage: a name, exactly one kind with its options, and how it is fanned out.
+        /// One stage: a name, exactly one kind with its options, and the variables that give it
+        /// several instances.
         #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Stage {
@@ -114,11 +115,11 @@ macro_rules! kinds {
             /// What the stage is for, for people.
             #[serde(default)]
             pub about: Option<String>,
-            /// Fans the stage out over every combination of the values of these variables. A stage that
-            /// consumes it is fanned out likewise.
+            /// Makes one instance for each combination of the values of these variables. A stage
+            /// that consumes this one has as many instances.
             #[serde(default)]
             pub matrix: BTreeMap<String, Words>,
-            /// Fans the stage out over these assignments of variables, one after the other.
+            /// Makes one instance for each of these assignments of variables.
             #[serde(default)]
             pub foreach: Vec<BTreeMap<String, Sp<Scalar>>>,
             $(
@@ -129,7 +130,7 @@ macro_rules! kinds {
             )*
         }
 
-        /// The kinds of stages, by the key that says each.
+        /// The kinds of stages, named like their keys.
         #[derive(Clone, Debug, PartialEq)]
         #[expect(clippy::large_enum_variant, reason = "a pipeline has a few dozen stages")]
         pub enum Kind {
@@ -137,17 +138,17 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// The keys that say them, in the order of the table.
+            /// The keys of the kinds, in the order of the table.
             pub const NAMES: &[&str] = &[$(stringify!($key)),*];
 
-            /// The key that says it.
+            /// The key of the kind.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Kind::$Kind(_) => stringify!($key),)*
                 }
             }
 
-            /// What planning asks of it.
+            /// The options, for planning.
             pub fn options(&self) -> &dyn Options {
                 match self {
                     $(Kind::$Kind(options) => options,)*
@@ -156,7 +157,7 @@ macro_rules! kinds {
         }
 
         impl Stage {
-            /// The kinds that this stage names; a right one names exactly one.
+            /// The kinds that this stage names. A valid stage names exactly one.
             pub fn kinds(&self) -> Vec<(Kind, Span)> {
                 let mut out = Vec::new();
                 $(

@@ -1,4 +1,4 @@
-//! `mutate`: tests rewritten.
+//! The kind `mutate`: rewrites tests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,19 +12,20 @@ use litmake_profile::yaml::Sp;
 pub struct Mutate {
     /// The stage whose C tests are rewritten.
     pub from: Sp<String>,
-    /// How, with the same meaning: `dead-code`, `register-pressure`, `declarations`, `loop`,
-    /// `blocks` or `helpers`.
+    /// How tests are rewritten, without a change of meaning: `dead-code`, `register-pressure`,
+    /// `declarations`, `loop`, `blocks` or `helpers`.
     #[serde(default)]
     pub rewrite: Option<Sp<String>>,
-    /// Or how they are weakened, in all places at once: `orders` (each memory order by a step),
-    /// `relaxed` (all of them, without fences) or `fences` (without them).
+    /// Or how tests are weakened, in all places at once: `orders` (each memory order by one step),
+    /// `relaxed` (all orders become relaxed, and fences are dropped) or `fences` (fences are
+    /// dropped).
     #[serde(default)]
     pub weaken: Option<Sp<String>>,
 }
 
 impl Options for Mutate {
     fn about() -> &'static str {
-        "rewrites C tests so that compilers see something else and the meaning stays."
+        "rewrites C tests without a change of meaning, or weakens them."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {

@@ -1,4 +1,4 @@
-//! `run`: tests on a device.
+//! The kind `run`: runs tests on a device.
 
 use std::collections::BTreeMap;
 
@@ -14,79 +14,81 @@ use litmake_profile::yaml::Sp;
 pub struct Run {
     /// The stage whose tests are run.
     pub from: Sp<String>,
-    /// What they run on.
+    /// The kind of device that the tests run on.
     pub device: RunDevice,
-    /// On CPUs: the profile that tests are built with; where left out, the machine's own compiler, which is what `CC` names or else `cc`.
+    /// On CPUs: the profile that tests are built with (default: the machine's own compiler, which
+    /// `CC` names, or else `cc`).
     #[serde(default)]
     pub profile: Option<Sp<String>>,
-    /// A part of the name or kind of the device; the best one where left out.
+    /// On GPUs: the device, by a part of its name or kind (default: the best one).
     #[serde(default)]
     pub adapter: Option<Sp<String>>,
-    /// The kind of environments: `pte` (where left out), `site`, `pte_baseline` or
+    /// On GPUs: the kind of environments, `pte` (the default), `site`, `pte_baseline` or
     /// `site_baseline`.
     #[serde(default)]
     pub preset: Option<Sp<String>>,
-    /// How many environments are drawn; the preset's number, or 16 on CPUs, where left out.
+    /// How many environments are drawn (default: the preset's number; 16 on CPUs).
     #[serde(default)]
     pub environments: Option<Sp<u32>>,
-    /// Iterations of a test in an environment (rounds on CPUs); the preset's number, or as many
-    /// as there is time for, where left out.
+    /// Iterations of a test in an environment, which are rounds on CPUs (default: the preset's
+    /// number; on CPUs as many as there is time for).
     #[serde(default)]
     pub iterations: Option<Sp<u32>>,
-    /// Seconds after which a test leaves an environment, done or not; 1/16 on CPUs where left
-    /// out.
+    /// Seconds after which a test leaves an environment, even if iterations remain (default on
+    /// CPUs: 1/16).
     #[serde(default)]
     pub seconds: Option<Sp<f64>>,
-    /// On GPUs: seconds that all tests of the stage share, by rounds: in each round every test runs in one more
-    /// environment. Every test runs in one environment at least.
+    /// On GPUs: seconds for all tests of the stage together. In each round every test runs in one
+    /// more environment, and every test runs in at least one.
     #[serde(default)]
     pub budget: Option<Sp<f64>>,
-    /// Iterations a submission, from 1 to 128; as many as fit into 60 ms where left out.
+    /// On GPUs: iterations in each submission to the device, 1 to 128 (default: as many as fit into
+    /// 60 ms).
     #[serde(default)]
     pub batch: Option<Sp<u32>>,
-    /// The seed of everything that is random; `webgpu`, as in the paper, or `cpu`, where left
-    /// out.
+    /// The seed of all random choices (default: `webgpu`, as in the paper; `cpu` on CPUs).
     #[serde(default)]
     pub seed: Option<Sp<String>>,
-    /// How the code of tests is made on GPUs: by naga, `checked` (where left out), `bounds`, `loops`
+    /// How the code of tests is made on GPUs: by naga, `checked` (the default), `bounds`, `loops`
     /// or `unchecked`; or as SPIR-V, `spirv`, `spirv-bounds`, `vulkan` or `vulkan-bounds`.
     #[serde(default)]
     pub variant: Option<Sp<String>>,
-    /// How far accesses and fences reach where the code is SPIR-V: `device` (where left out),
-    /// `queue`, `workgroup` or `subgroup`.
+    /// For SPIR-V: how far accesses and fences reach, `device` (the default), `queue`, `workgroup`
+    /// or `subgroup`.
     #[serde(default)]
     pub scope: Option<Sp<String>>,
-    /// Where the threads of a test are.
+    /// On GPUs: where the threads of a test are.
     #[serde(default)]
     pub reach: RunReach,
-    /// Where the locations of a test are.
+    /// On GPUs: where the locations of a test are.
     #[serde(default)]
     pub memory: RunMemory,
-    /// Whether threads wait for each other, and all of them stress memory, also on CPUs, where they
-    /// do so in vain.
+    /// On GPUs that a driver emulates on a CPU: whether threads wait for each other and all of them
+    /// stress memory, although workgroups wait for each other in vain there.
     #[serde(default)]
     pub spin: bool,
-    /// The model that says what is allowed; `wgsl-rel-acq`, or `vulkan` for tests whose accesses
-    /// acquire or release, or on CPUs the dialect's own, where left out.
+    /// The model whose outcomes are allowed (default: `wgsl-rel-acq`, or `vulkan` for tests whose
+    /// accesses acquire or release; on CPUs that of the dialect).
     #[serde(default)]
     pub model: Option<Sp<String>>,
-    /// Parameters of the environments that take other values than those drawn.
+    /// Values for parameters of the environments, instead of those drawn.
     #[serde(default)]
     pub set: BTreeMap<String, Sp<u32>>,
-    /// On GPUs: whether to measure what the device does at best, and to say how much of that tests use.
+    /// On GPUs: whether to measure the device's best speed, and which part of it each test reaches.
     #[serde(default)]
     pub speed: bool,
-    /// Another number measures again what is stored.
+    /// A number that is part of the key: changing it runs tests again whose results are stored.
     #[serde(default)]
     pub again: Option<Sp<u32>>,
-    /// A file for the results in the form of the MC Mutants artifact, relative to this file.
+    /// A file for the results in the form of the MC Mutants artifact, relative to the pipeline
+    /// file.
     #[serde(default)]
     pub results: Option<Sp<String>>,
 }
 
 impl Options for Run {
     fn about() -> &'static str {
-        "runs tests on a device and counts what they show."
+        "runs tests on a device and counts the outcomes."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {
@@ -106,7 +108,7 @@ impl Options for Run {
     }
 }
 
-/// What tests run on.
+/// The kind of device that tests run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
@@ -115,7 +117,8 @@ pub enum RunDevice {
     Cpu,
 }
 
-/// Where the threads of a test are: in different workgroups, in one, or side by side in one.
+/// Where the threads of a test are: in different `workgroups`, in one `workgroup`, or in one
+/// `subgroup`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
@@ -126,7 +129,7 @@ pub enum RunReach {
     Subgroup,
 }
 
-/// Where the locations of a test are.
+/// Where the locations of a test are: in a `storage` buffer, or in `workgroup` memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]

@@ -1,4 +1,4 @@
-//! `simulate`: what a model allows.
+//! The kind `simulate`: computes the outcomes that a model allows.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,15 +12,15 @@ use litmake_profile::yaml::Sp;
 pub struct Simulate {
     /// The stage whose tests are simulated.
     pub from: Sp<String>,
-    /// The model: a name, a `.cat` file, or a `.cfg` file of herd's, which names a model with its bell and
-    /// macro files. Where it is left out, the profile's model for compiled tests, else the default of
-    /// the test's architecture.
+    /// The model: a name, a `.cat` file, or a `.cfg` file of herd's, which names a model with its
+    /// bell and macro files (default: the profile's model for compiled tests, otherwise that of the
+    /// test's dialect).
     #[serde(default)]
     pub model: Option<Sp<String>>,
-    /// How often a loop is unrolled.
+    /// How often the body of a loop may run (default: 2, or the number in the `.cfg` file).
     #[serde(default)]
     pub unroll: Option<Sp<u32>>,
-    /// Seconds after which one test is given up.
+    /// Seconds after which the simulation of a test is given up (default: 60).
     #[serde(default)]
     pub timeout: Option<Sp<u64>>,
 }

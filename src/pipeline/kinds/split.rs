@@ -1,4 +1,4 @@
-//! `split`: tests taken apart.
+//! The kind `split`: takes tests apart.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,14 +12,14 @@ use litmake_profile::yaml::Sp;
 pub struct Split {
     /// The stage whose C tests are taken apart.
     pub from: Sp<String>,
-    /// What is compiled on its own.
+    /// The parts that are compiled separately.
     #[serde(default)]
     pub by: SplitBy,
 }
 
 impl Options for Split {
     fn about() -> &'static str {
-        "takes C tests apart, so that their parts are compiled on their own."
+        "takes C tests apart, so that their parts are compiled separately."
     }
 
     fn inputs(&self) -> Vec<&Sp<String>> {
@@ -31,8 +31,8 @@ impl Options for Split {
     }
 }
 
-/// What is compiled on its own: the whole test, each thread, or each statement, those in branches
-/// and loops too.
+/// The parts that are compiled separately: the `whole` test, each `thread`, or each `instruction`,
+/// which is a statement, in branches and loops too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]

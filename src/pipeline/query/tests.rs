@@ -1,4 +1,4 @@
-//! What is planned again after a change, and what is not.
+//! Which queries run again after a change.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use salsa::plumbing::FromId;
 
 use super::*;
 
-/// Files that tests write while they are read.
+/// Files that tests write while a workspace reads them.
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<PathBuf, String>>);
 
@@ -40,14 +40,14 @@ impl Scene {
         Scene { files: memory, workspace }
     }
 
-    /// Writes a file; whether that changed anything that was read.
+    /// Writes a file; says whether an input changed.
     fn write(&mut self, path: &str, text: &str) -> bool {
         lock(&self.files.0).insert(path.into(), text.to_string());
         self.workspace.changed(&BTreeSet::from([absolute(Path::new(path))]))
     }
 
-    /// Plans, and says what was computed for it: queries, and of those that are asked about many
-    /// things, about which.
+    /// Plans, and returns the queries that ran for it; with its key if a query has one for each
+    /// stage, profile or file.
     fn computed(&self) -> (Result<Arc<Plan>>, BTreeSet<String>) {
         let plan = self.workspace.plan();
         let executed = self.workspace.executed();
@@ -107,7 +107,7 @@ fn the_same_plan_comes_back_while_nothing_is_other() {
     assert!(names.contains("slice source") && names.contains("profile_chain profiles/mine.yaml"));
     assert!(Arc::ptr_eq(&scene.workspace.plan().unwrap(), &plan));
     assert_eq!(scene.names(), set(&[]));
-    // An equal text, and a file that nothing reads.
+    // An equal text, and a file that nothing reads: no input changes.
     assert!(!scene.write("profiles/mine.yaml", &profile("mine", "extends: parent")));
     assert!(!scene.write("README", "other"));
     assert_eq!(scene.names(), set(&[]));
@@ -126,11 +126,12 @@ fn an_edited_profile_plans_again_what_compiles_with_it() {
             "profile_chain profiles/mine.yaml",
             "profile_family profiles/mine.yaml",
             "profiles",
-            // Both are looked up among all profiles, and one is as it was.
+            // Both are looked up again, because the profiles changed; the other one's result is
+            // equal.
             "profile mine",
             "profile other",
             "slice mine",
-            // What it compiles is simulated by the profile's model.
+            // The model of the simulation comes from the profile.
             "slice target",
             "whole",
             "planned",
@@ -153,7 +154,7 @@ fn an_edited_parent_plans_again_what_extends_it() {
             "profile_file profiles/parent.yaml",
             "profile_chain profiles/parent.yaml",
             "profile_family profiles/parent.yaml",
-            // The text of the child is not read again, nor are the other's.
+            // The child's own text is not read again, and the other profile not at all.
             "profile_chain profiles/mine.yaml",
             "profile_family profiles/mine.yaml",
             "profiles",
@@ -184,7 +185,7 @@ fn a_new_profile_that_no_stage_uses_plans_no_stage_again() {
             "profiles",
             "profile mine",
             "profile other",
-            // It asks for all profiles, and comes out as it was.
+            // It depends on all profiles, and its result is equal.
             "whole",
         ])
     );
@@ -219,7 +220,7 @@ fn an_instance_is_as_it_was_where_another_changes() {
     assert_eq!(executed.iter().filter(|(query, _)| query == "user").count(), 1);
 }
 
-/// The number of arguments that an instance's compiler gets: somebody who uses an instance.
+/// The number of arguments of an instance's compiler: stands for a query that uses an instance.
 #[salsa::tracked(returns(copy))]
 fn user<'db>(db: &'db dyn Db, of: Part<'db>) -> usize {
     instance(db, of).and_then(|i| Some(i.profile.as_ref()?.args.len())).unwrap_or_default()
@@ -232,7 +233,7 @@ fn profiles_in_a_circle_are_refused_at_a_place() {
     let error = scene.computed().0.unwrap_err().to_string();
     assert!(error.contains("profiles extend each other in a circle"), "{error}");
     assert!(error.contains("extends:"), "{error}");
-    // Once it is broken, all is well.
+    // After the circle is broken, planning succeeds.
     scene.write("profiles/parent.yaml", &profile("parent", "compiler: cc"));
     scene.computed().0.unwrap();
 }
@@ -243,7 +244,7 @@ fn what_was_missing_is_noticed_when_it_appears() {
     scene.write("p.yaml", &PIPELINE.replace("more.yaml", "[more.yaml, new/most.yaml]"));
     let error = scene.computed().0.unwrap_err().to_string();
     assert!(error.contains("cannot read `new/most.yaml`"), "{error}");
-    // Its folder comes with it, and is what is told of.
+    // The file appears with its folder, and the event names only the folder.
     lock(&scene.files.0).insert("new/most.yaml".into(), "stages: []\n".into());
     assert!(scene.workspace.changed(&BTreeSet::from([absolute(Path::new("new"))])));
     scene.computed().0.unwrap();

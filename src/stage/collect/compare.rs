@@ -1,4 +1,4 @@
-//! What the report says of `compare`: differences by test, or of the mixes of each test.
+//! Reports the results of `compare`: the differences of each test, or of the mixes of each test.
 
 use super::super::verdict::Verdict;
 use super::{Ran, Reported, each_row, family, label, mixed};
@@ -10,7 +10,7 @@ use litmake_profile::types::Storage;
 use litmake_report::evidence::Differences;
 use litmake_report::{Class, Finding, Outcomes, Report};
 
-/// Whether a node of the graph compares mixes, which are told of together.
+/// Whether a node of the graph compares mixes, which are reported together.
 fn is_mixed(run: &Ran, node: usize) -> bool {
     !run.built.graph.nodes[node].joined.is_empty()
 }
@@ -43,7 +43,7 @@ impl Reported for Compare {
         let finding = Finding {
             class: match verdict.positive.is_empty() {
                 _ if profiles.is_empty() => Class::Model,
-                // Nothing is wrong but that a location is written which may be constant.
+                // The only fault is a write to a location that may be in read-only memory.
                 true => Class::RuntimeCrash,
                 false => Class::Concurrency,
             },
@@ -64,8 +64,8 @@ impl Reported for Compare {
             command,
             ..Finding::default()
         };
-        // What a weaker model of the source allows is one bug, if it is one. Of the rest the test
-        // alone does not say which bug it is.
+        // All differences that a weaker model allows are one bug, which has an id already. For any
+        // other difference, the test alone does not show which bug it is.
         vec![match finding.label.is_empty() {
             true => finding,
             false => finding.identify(""),
@@ -90,8 +90,8 @@ impl Reported for Compare {
     }
 }
 
-/// How the target of a comparison was put to its compiler, where that is not behind pointers
-/// alone: for people, and as options of the command line.
+/// How the target of a comparison was prepared for its compiler, unless it uses pointers only: as
+/// text for people, and as options of the command line.
 fn preparation(plan: &Plan, compare: usize) -> (String, String) {
     let mut at = plan.nodes[compare].inputs.get(1).copied();
     while let Some(i) = at {
@@ -121,7 +121,7 @@ fn preparation(plan: &Plan, compare: usize) -> (String, String) {
     Default::default()
 }
 
-/// What the comparisons of a stage came to.
+/// The counts of a stage's comparisons.
 fn differences(run: &Ran, i: usize) -> Differences {
     let node = &run.plan.nodes[i];
     let models: Vec<String> = run.further(i);

@@ -1,4 +1,4 @@
-//! Which tests a run judged: those of each comparison, and of each stage that runs tests.
+//! Lists the tests that a run judged: those of each comparison, and of each stage that runs tests.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use litmake_engine::run::Root;
 use litmake_pipeline::kinds::Kind;
 use litmake_report::coverage::{Coverage, Gather, Known};
 
-/// What was judged, and what differs; nothing where nothing was.
+/// The tests that were judged, and those that differ. None if nothing was judged.
 pub fn coverage(run: &Ran) -> Option<Coverage> {
     let mut out = Gather::default();
     let mut lists = Lists::default();
@@ -33,7 +33,7 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
                 out.add_known(std::slice::from_ref(&profile.name), false, tests.into_iter());
             }
             (None, []) if matches!(node.kind, Kind::Run(_)) => {
-                // Tests of a device are counted under its name, as its findings are.
+                // The tests of a device are listed under its name, like its findings.
                 let differs: HashSet<Known> =
                     tests.into_iter().filter(|(_, differs)| *differs).map(|(t, _)| t).collect();
                 let mut devices: BTreeMap<String, Vec<(Known, bool)>> = BTreeMap::new();
@@ -58,7 +58,7 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
     out.finish()
 }
 
-/// The lists of tests that were met. The comparisons of a campaign share theirs.
+/// The lists of tests so far. The comparisons of a campaign share a list.
 #[derive(Default)]
 struct Lists(Vec<(Arc<Root>, Arc<[Known]>)>);
 

@@ -1,4 +1,4 @@
-//! What the report says of `diff`: which tests changed, with the code of a few.
+//! Reports the results of `diff`: the tests that changed, with the code of a few.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,10 @@ impl Reported for Diff {
     }
 }
 
-/// Of so many changed tests a diff shows the code.
+/// The number of changed tests whose code the report shows.
 const CODE_SHOWN: usize = 10;
 
-/// What a diff stage came to.
+/// The results of a `diff` stage.
 fn changes(run: &Ran, i: usize) -> Changes {
     let node = &run.plan.nodes[i];
     let name = |input: usize| {
@@ -55,11 +55,11 @@ fn changes(run: &Ran, i: usize) -> Changes {
             });
         }
     });
-    // What was left out because its code is the same was compared, too.
+    // Tests that were left out because their code is the same were compared, too.
     if let Some(all) = left_out(run, i) {
         out.compared += all;
     }
-    // Code is shown for a few, those whose outcomes changed before others.
+    // Code is shown for a few tests; those whose outcomes changed come first.
     let mut first: Vec<usize> = (0..out.tests.len()).collect();
     first.sort_by_key(|n| !out.tests[*n].moved());
     for n in first.into_iter().take(CODE_SHOWN) {
@@ -71,7 +71,7 @@ fn changes(run: &Ran, i: usize) -> Changes {
     out
 }
 
-/// How many tests were not simulated because both compilers make the same of them.
+/// How many tests were not simulated because both compilers make the same code of them.
 fn left_out(run: &Ran, i: usize) -> Option<u64> {
     let outcomes = &run.plan.nodes[*run.plan.nodes[i].inputs.first()?];
     let changed = *outcomes.inputs.first()?;
@@ -80,8 +80,8 @@ fn left_out(run: &Ran, i: usize) -> Option<u64> {
     Some(summary.failed)
 }
 
-/// The node of the graph with the code behind an input of a diff: of threads, where they were compiled
-/// by themselves, else of tests.
+/// The node of the graph with the code behind an input of a diff: of threads if they were compiled
+/// separately, otherwise of tests.
 fn code(run: &Ran, i: usize, input: usize) -> Option<usize> {
     let mut at = run.plan.nodes[i].inputs[input];
     while !matches!(run.plan.nodes[at].kind, Kind::Compile(_)) {
@@ -91,7 +91,7 @@ fn code(run: &Ran, i: usize, input: usize) -> Option<usize> {
     Some(run.engine.graph.nodes[node].joined.first().copied().unwrap_or(node))
 }
 
-/// How the code of threads changed.
+/// The counts of changed code, by thread.
 fn threads(run: &Ran, i: usize) -> Option<Threads> {
     let (before, after) = (code(run, i, 0)?, code(run, i, 1)?);
     let engine = run.engine;
@@ -138,12 +138,12 @@ fn threads(run: &Ran, i: usize) -> Option<Threads> {
     Some(out)
 }
 
-/// The operations of a C test, each once; `plain accesses` where it has no others.
+/// The operations of a C test, each once; `plain accesses` if it has no others.
 fn operations(text: &[u8]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for body in read_test(text).iter().flat_map(|test| &test.threads) {
         let Body::C(f) = body else { continue };
-        // A statement stands on a line of its own, and the names of parameters on the first.
+        // The first line has the parameters, and each statement is on a line of its own.
         out.extend(print_function(f).lines().skip(1).filter_map(|line| operation(f, line)));
     }
     match out.is_empty() {
@@ -152,7 +152,7 @@ fn operations(text: &[u8]) -> BTreeSet<String> {
     }
 }
 
-/// The instructions of a lifted test, and the barriers among them.
+/// The numbers of instructions and barriers in a lifted test.
 fn counts(code: &[u8]) -> (u64, u64) {
     let Ok(test) = read_test(code) else { return (0, 0) };
     let lines = |test: &Test| -> Vec<String> {

@@ -1,4 +1,5 @@
-//! What the report says of `layout`: which profiles lay out a type in ways that do not fit together.
+//! Reports the results of `layout`: the profiles that lay out a type in ways that do not fit
+//! together.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ impl Reported for kinds::Layout {
     }
 }
 
-/// What a compiler does to an atomic structure, whatever its size.
+/// How a compiler lays out atomic structures, independent of their size.
 fn rule(layout: &Layout) -> String {
     let padded = match layout.padding {
         0 => "as large as without _Atomic",
@@ -45,7 +46,7 @@ fn rule(layout: &Layout) -> String {
     format!("{padded}, {aligned}, {reached}")
 }
 
-/// The findings about one type: one for each pair of groups.
+/// The findings about one type: one for each pair of groups of profiles.
 fn findings(ty: &str, profiles: &[Arc<Profile>], content: &[u8]) -> Vec<Finding> {
     let groups: Vec<Group> = serde_json::from_slice(content).unwrap_or_default();
     let name = |p: &usize| profiles.get(*p).map_or_else(String::new, |p| p.name.clone());
@@ -92,7 +93,8 @@ fn findings(ty: &str, profiles: &[Arc<Profile>], content: &[u8]) -> Vec<Finding>
                 ..Finding::default()
             };
             let (form, cause) = match ty.starts_with("struct") {
-                // What a compiler does to structures it does to them by a rule: it is one bug, with all of its types.
+                // A compiler lays out structures by a rule, so a clash of two rules is one bug,
+                // whatever the type.
                 true => {
                     let mut rules = [rule(&a.layout), rule(&b.layout)];
                     let cause = format!("structures {}, or {}", rules[0], rules[1]);

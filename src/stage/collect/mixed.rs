@@ -1,4 +1,4 @@
-//! From the verdicts on mixes to what the report says of them.
+//! Reports the results of comparing mixes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use litmake_report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
 };
 
-/// What is said of one `compare` stage over mixes.
+/// A `compare` stage over mixes, while its results are collected.
 struct Stage<'a> {
     engine: &'a Engine<'a>,
     label: String,
@@ -24,16 +24,16 @@ struct Stage<'a> {
     mixed: &'a [Arc<Profile>],
     model_source: String,
     model_target: String,
-    /// Weaker models of the source.
+    /// The weaker models of the source.
     further: Vec<String>,
-    /// The graph's nodes that have the tests, and the list of mixes.
+    /// The node of the graph with the tests, and the list of mixes.
     tests: usize,
     mixes: usize,
-    /// How many mixes of each test were simulated.
+    /// How many mixes of each test this run simulated.
     simulated: BTreeMap<String, u64>,
 }
 
-/// The findings of a stage of the plan that compares mixes; the report gets all else.
+/// The findings of a `compare` stage over mixes. Everything else goes into the report.
 pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
     let Ran { plan, built, engine } = *run;
     let at = built.node_of[i];
@@ -72,7 +72,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
             all.push((item, mixed));
         }
     }
-    // One mix does not say how profiles get on.
+    // One mix does not show how well profiles fit together.
     if !matches!(&plan.nodes[mixes.plan].kind, Kind::Link(link) if link.mix.is_some()) {
         out.compatibility.push(stage.compatibility(&all));
     }
@@ -84,7 +84,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
     findings
 }
 
-/// What a node came to, by item.
+/// The results of a node, with the names of the items.
 fn results(engine: &Engine, node: usize) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     let Some(root) = engine.root_table(node) else { return out };
@@ -186,7 +186,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Every profile and every pair of them over all tests.
+    /// The verdicts on every profile and every pair of profiles, over all tests.
     fn compatibility(&self, all: &[(String, Mixed)]) -> Compatibility {
         let n = self.profiles.len();
         let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
@@ -199,7 +199,8 @@ impl Stage<'_> {
         let mut adds_nothing: BTreeSet<usize> = (1..n).collect();
         let (mut assignments, mut combinations) = (0u128, 0u128);
         let mut mappings: BTreeMap<String, Vec<Coded>> = BTreeMap::new();
-        // What a profile makes of an operation, where it is first.
+        // The operations and profiles whose code is recorded; only the first code of an operation
+        // counts.
         let mut told: BTreeSet<(String, usize)> = BTreeSet::new();
         for (item, mixed) in all {
             let add = |sum: &mut u128, text: &str| {
@@ -226,7 +227,7 @@ impl Stage<'_> {
                     }
                 }
             }
-            // The same pair can be at fault through several of its likes.
+            // Profiles that are alike show the same fault; each pair counts once for each test.
             let mut at_fault: BTreeSet<Vec<usize>> = BTreeSet::new();
             for fault in mixed.faults.iter().filter(|f| f.profiles.len() <= 2) {
                 let mut sets: Vec<Vec<usize>> = vec![Vec::new()];

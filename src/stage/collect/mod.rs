@@ -1,5 +1,5 @@
-//! From what a run found to its report: what is said of every kind of stages here, what of one kind in a
-//! file of its own.
+//! Collects the results of a run into a report. This file does what is common to all kinds of
+//! stages; each kind has a file of its own.
 
 mod compare;
 mod coverage;
@@ -31,40 +31,41 @@ use litmake_report::baseline::Seen;
 use litmake_report::bugs::{Bugs, Rank, rank};
 use litmake_report::{self as report, Cause, Error, Finding, Report};
 
-/// The plan's nodes that findings came from, by the findings' identities.
+/// The node of the plan that each finding came from, by the finding's id.
 pub type Origins = BTreeMap<String, usize>;
 
-/// A difference of which it has to be found out which bug it is: where it is, and no more.
+/// A difference whose bug is not known yet: only its place and rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
-    /// The node of the graph, its shard and its row.
+    /// The place: node of the graph, shard and row.
     pub node: usize,
     /// See `node`.
     pub shard: usize,
     /// See `node`.
     pub row: usize,
-    /// How good an example it is.
+    /// How good an example of its bug it is.
     pub rank: Rank,
-    /// The bug, once that is known.
+    /// The bug, when it is known.
     pub bug: Option<usize>,
 }
 
-/// What a run came to.
+/// The results of a run.
 pub struct Collected {
-    /// All but findings.
+    /// The report, without findings.
     pub report: Report,
-    /// The bugs that are told apart without looking into anything.
+    /// The bugs that are known without an investigation.
     pub bugs: Bugs,
     /// For each bug, the comparison that found it.
     pub origins: Origins,
-    /// The rest, of which it has to be found out.
+    /// The differences to investigate.
     pub open: Vec<Open>,
-    /// Wrong mixes, which are few, with the plan's node of each, and the bug.
+    /// Wrong mixes, of which there are few: the node of the plan, the finding, and the bug when it
+    /// is known.
     pub mixes: Vec<(usize, Finding, Option<usize>)>,
 }
 
 impl Collected {
-    /// The report with the bugs that were told apart.
+    /// The report, with the bugs that are known.
     pub fn finish(mut self) -> (Report, Origins) {
         self.report.findings = self.bugs.finish();
         report::merge::sort(&mut self.report);
@@ -72,30 +73,31 @@ impl Collected {
     }
 }
 
-/// A run that came to its end.
+/// A run that has ended.
 #[derive(Clone, Copy)]
 pub struct Ran<'a> {
-    /// What was planned.
+    /// Its plan.
     pub plan: &'a Plan,
-    /// Its graph.
+    /// The graph of the plan.
     pub built: &'a Built,
-    /// What ran it, and has its results.
+    /// The engine that ran it, with the results.
     pub engine: &'a Engine<'a>,
 }
 
-/// What the report says of a kind's results beside how many there are. The options of kinds
-/// implement it, where there is something.
+/// Adds findings and files of a kind to the report, beside its counts. The options of some kinds
+/// implement it.
 pub trait Reported {
-    /// What an item says that someone should look at, as examples and without what
-    /// [`Reported::example`] adds. Those without an identity have to be looked into.
+    /// The findings that an item shows, without what [`Reported::example`] adds. A finding without
+    /// an id has to be investigated.
     fn findings(&self, _run: &Ran, _found: &Found) -> Vec<Finding> {
         Vec::new()
     }
 
-    /// Puts into a finding what is for people, where it is an example of a bug.
+    /// Adds the descriptions for people to a finding that is the example of a bug.
     fn example(&self, _run: &Ran, _stage: usize, _finding: &mut Finding) {}
 
-    /// What all items of a stage of the plan come to, and the findings that only all of them show.
+    /// Adds the results of a whole stage to the report; returns the findings that show only in the
+    /// whole.
     fn whole(&self, _run: &Ran, _stage: usize, _report: &mut Report) -> Vec<Finding> {
         Vec::new()
     }
@@ -106,14 +108,14 @@ pub trait Reported {
     }
 }
 
-/// An item that came to nothing in a node of the graph.
+/// An item whose work failed in a node of the graph.
 struct Failed {
     node: usize,
     item: String,
     failure: Failure,
 }
 
-/// What a run came to that came to its end, with so many occurrences of each bug.
+/// The results of a run that has ended, with at most so many occurrences of each bug.
 pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
     let Ran { plan, built, engine } = *run;
     let mut origins = Origins::new();
@@ -123,7 +125,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         kept_occurrences: occurrences,
         ..Report::default()
     };
-    // What a stage left out on purpose is counted, and did not fail.
+    // Items that a stage left out on purpose are counted, but did not fail.
     let (left_out, failed): (Vec<Failed>, Vec<Failed>) = engine
         .found(&[State::Failed, State::Broke])
         .into_iter()
@@ -141,23 +143,23 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         };
         let (mut executed, mut elsewhere, mut fetched, mut seconds) = (0, 0, 0, 0.0);
         for at in parts {
-            // A list of parts is what the work made of the tasks; and what is made when it is read is
-            // no task.
+            // A list of parts is the output of the node before it, and a result that is not stored
+            // is made when it is read. Neither is a task.
             match &built.graph.nodes[at].work {
                 Work::Parts => continue,
                 Work::Map(work) if !work.keeps() => continue,
                 _ => {}
             }
             let summary = engine.summary(at);
-            // What failed because something before it did is counted there.
+            // A failure of an earlier node counts only there.
             stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
             executed += summary.executed;
             elsewhere += summary.elsewhere;
             fetched += summary.fetched;
             seconds += summary.time.as_secs_f64();
-            // A stage of two nodes counts the tasks of the one that does the work.
+            // A stage may have two nodes: the one with more tasks does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
-            // What is broken is handed on as broken.
+            // A broken item is passed on as broken, and counts as skipped there.
             let own = |f: &&Failed| f.node == at && f.failure.is_broken();
             let skipped =
                 summary.skipped + summary.broke - failed.iter().filter(own).count() as u64;
@@ -202,20 +204,21 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         let is_thread = root.kind == threads::KIND;
         let message = match part.is_empty() {
             true => failure.told(&item),
-            // A thread is the first of its own test, and another one of the test that people know.
+            // In messages, a thread is the first of its own test, but has another number in the
+            // user's test.
             false if is_thread && failure.is_of_thread() => failure.told_of(part, &item),
             false if is_thread => failure.told(&item),
             false => format!("{part}: {}", failure.told(&item)),
         };
-        // What is wrong with a source shows when it is read, or when it is simulated.
+        // An error in a source shows when the test is read or simulated.
         let of = &plan.nodes[built.of_plan[node]];
         let is_source = of.profile.is_none() && of.mixed.is_empty();
         let is_wrong = failure.kind == FailureKind::Unreadable
             || failure.kind == FailureKind::Item
                 && is_source
                 && matches!(of.kind, Kind::Simulate(_));
-        // A test that is wrong fails in every stage that reads it, and what is wrong with a compiler
-        // is so for each thread; once is enough.
+        // A wrong test fails in every stage that reads it, and an error of a compiler can come with
+        // each thread. Each is reported once.
         let once = match (is_wrong, is_thread) {
             (true, _) => Some((item.clone(), failure.told(&item))),
             (false, true) => Some((format!("{label} {test}"), message.clone())),
@@ -233,7 +236,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             ..Error::default()
         });
     }
-    // What compilers and comparisons say of a test that is wrong says no more.
+    // If a test itself is wrong, the errors of compilers and comparisons about it add nothing.
     let wrong = out.errors.iter().filter(|e| e.cause == Cause::Input);
     let wrong: BTreeSet<String> = wrong.map(|e| e.test.clone()).collect();
     let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
@@ -255,13 +258,13 @@ fn repeats(plan: &Plan) -> bool {
     compares.filter_map(|n| n.profile.as_ref()).any(|p| !seen.insert(&p.name))
 }
 
-/// The families of compilers of some profiles.
+/// The families of compilers that some profiles have.
 pub fn family<'p>(profiles: impl Iterator<Item = &'p Profile>) -> String {
     let names: BTreeSet<&str> = profiles.map(Profile::maker).collect();
     names.into_iter().collect::<Vec<_>>().join(" + ")
 }
 
-/// The form of a test as it is: equal for tests that differ in names alone.
+/// The form of a test that is not reduced: equal for tests that differ only in names.
 pub fn form(text: &str) -> String {
     match litmus::read(&Source::new("test", text)) {
         Ok(test) => canon::canonical_text(&litmake_reduce::normal(&test)),
@@ -269,7 +272,7 @@ pub fn form(text: &str) -> String {
     }
 }
 
-/// What a node left out, by reason, of how much.
+/// How many items a node left out, by reason; adds the number of all items to `considered`.
 fn dropped(
     built: &Built,
     engine: &Engine,
@@ -300,8 +303,8 @@ fn dropped(
     counts.dropped
 }
 
-/// Calls `f` for each row of a node that came to something, with its name. Most rows of a
-/// comparison have one of a few contents, so each is read and decoded once.
+/// Calls `f` with the name and the result of each row of a node. Most rows of a comparison have one
+/// of a few results, so each result is read and decoded once.
 fn each_row<T>(
     engine: &Engine,
     node: usize,
@@ -319,7 +322,7 @@ fn each_row<T>(
                     let Ok(content) = engine.content(node, s, row, *cell) else { continue };
                     let Ok(value) = decode(&content) else { continue };
                     let value = Rc::new(value);
-                    // A bound, for campaigns in which all contents differ.
+                    // Bounds the memory for campaigns in which all results differ.
                     if known.len() < 1 << 16 {
                         known.insert(cell.content, value.clone());
                     }
@@ -332,7 +335,7 @@ fn each_row<T>(
 }
 
 impl Ran<'_> {
-    /// Calls `f` for each difference that a stage of the plan has of an item, with its place.
+    /// Calls `f` for each difference that an item shows in a stage of the plan, with its place.
     pub fn each_difference(&self, f: &mut dyn FnMut(Finding, usize, Open)) {
         self.engine.each_found(&[State::Finding], &mut |found, shard, row| {
             let i = self.built.of_plan[found.node];
@@ -344,7 +347,7 @@ impl Ran<'_> {
         });
     }
 
-    /// The difference at a place, with the plan's node.
+    /// The difference at a place, with its node of the plan.
     pub fn difference(&self, at: &Open) -> Option<(usize, Finding)> {
         let cell = *self.engine.cells(at.node, at.shard).ok()?.get(at.row)?;
         let content = self.engine.content(at.node, at.shard, at.row, cell).ok()?;
@@ -355,7 +358,7 @@ impl Ran<'_> {
         Some((i, reported.findings(self, &found).into_iter().next()?))
     }
 
-    /// A finding with all that an example has.
+    /// A finding with the descriptions that an example has.
     pub fn example(&self, i: usize, mut finding: Finding) -> Finding {
         if let Some(reported) = kinds::of(&self.plan.nodes[i].kind).reported {
             reported.example(self, i, &mut finding);
@@ -363,7 +366,7 @@ impl Ran<'_> {
         finding
     }
 
-    /// Calls `f` for the code that each profile made of each test: the profile, the test's name, and
+    /// Calls `f` for the code of each test and profile: with the profile, the name of the test, and
     /// the code as a test.
     pub fn each_code(&self, f: &mut dyn FnMut(&Profile, &str, &str)) {
         for (i, node) in self.plan.nodes.iter().enumerate() {
@@ -373,7 +376,7 @@ impl Ran<'_> {
         }
     }
 
-    /// What the run saw of a test with some profiles, in a node of the plan.
+    /// What a node of the plan showed for a test.
     pub fn saw(&self, i: usize, test: &str) -> Seen {
         let node = self.built.node_of[i];
         let cell = place(self.engine, node, test)
@@ -385,19 +388,19 @@ impl Ran<'_> {
         }
     }
 
-    /// The model by which an input of a comparison goes.
+    /// The name of the model of a comparison's input.
     fn model(&self, i: usize, input: usize) -> Option<String> {
         self.built.models[*self.plan.nodes[i].inputs.get(input)?].clone()
     }
 
-    /// The further models of a comparison's sources.
+    /// The names of the further models of a comparison's sources.
     fn further(&self, i: usize) -> Vec<String> {
         (2..self.plan.nodes[i].inputs.len())
             .map(|input| self.model(i, input).unwrap_or_else(|| "rc11".into()))
             .collect()
     }
 
-    /// The test that was simulated for an input of a comparison, as text.
+    /// The text of the test that was simulated for an input of a comparison.
     fn simulated(&self, i: usize, input: usize, item: &str) -> Option<String> {
         let simulate = self.built.node_of[*self.plan.nodes[i].inputs.get(input)?];
         let tests = *self.engine.graph.nodes[simulate].inputs.first()?;
@@ -412,7 +415,7 @@ pub fn files(plan: &Plan, built: &Built, engine: &Engine) -> Vec<(PathBuf, Strin
     reported.flat_map(|(i, r)| r.map_or(Vec::new(), |r| r.files(&run, i))).collect()
 }
 
-/// What a difference that a model allows is called.
+/// The label of a difference that these models allow.
 pub fn label(allowed_by: &[String]) -> String {
     let name = |m: &String| {
         let file = m.rsplit('/').next().unwrap_or(m);
@@ -433,7 +436,7 @@ pub fn content(engine: &Engine, node: usize, item: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Where an item stands in a node's list.
+/// The shard and the row of an item in a node's list.
 pub fn place(engine: &Engine, node: usize, item: &str) -> Option<(usize, usize)> {
     let root = engine.root_table(node)?;
     let at = root.entries.binary_search_by(|e| (*e.name).cmp(item)).ok()?;

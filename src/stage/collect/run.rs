@@ -1,5 +1,5 @@
-//! What the report says of `run`: what a device showed that its model forbids; and the files of results
-//! that stages ask for.
+//! Reports the results of `run`: outcomes that a device showed and the model forbids, and the files
+//! of results that stages ask for.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Reported for Run {
         finding.into_iter().collect()
     }
 
-    /// How much of a device the tests used.
+    /// Adds which part of the device's speed the tests used.
     fn whole(&self, run: &Ran, i: usize, report: &mut Report) -> Vec<Finding> {
         let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
         let mut speeds = Vec::new();
@@ -47,7 +47,7 @@ impl Reported for Run {
         Vec::new()
     }
 
-    /// What devices showed, in the artifact's form.
+    /// The results of the device, in the form of the MC Mutants artifact.
     fn files(&self, run: &Ran, i: usize) -> Vec<(PathBuf, String)> {
         let node = &run.plan.nodes[i];
         let Some(path) = &self.results else { return Vec::new() };
@@ -75,7 +75,7 @@ impl Reported for Run {
     }
 }
 
-/// What records say of how much of a device tests used, in one.
+/// Joins the records of how much of a device the tests used.
 fn used(speeds: &[Value]) -> Option<DeviceUse> {
     let best = speeds.first()?.get("best")?;
     let rate = |name: &str| best.get(name).and_then(Value::as_f64).unwrap_or(0.0);
@@ -99,7 +99,7 @@ fn used(speeds: &[Value]) -> Option<DeviceUse> {
     })
 }
 
-/// A device that showed what the model forbids.
+/// The finding that a device showed an outcome which the model forbids.
 fn violation(
     node: &Node,
     device: RunDevice,
@@ -134,7 +134,7 @@ fn violation(
             true => model.unwrap_or_default(),
             false => record.model.clone(),
         },
-        // Where a profile built the test, also what it ran on.
+        // If a profile built the test, also the device that it ran on.
         model_target: match &node.profile {
             Some(_) if on_cpu => record.device.clone(),
             _ => String::new(),
@@ -152,13 +152,13 @@ fn violation(
     Some(finding.identify(&form))
 }
 
-/// What runs a test on a GPU again, as far as its setup was not the usual one.
+/// The command that runs a test on a GPU again, with the options that differ from the defaults.
 fn gpu_command(record: &Record, item: &str) -> String {
     let has = |suite: &Suite| {
         let tests = suite.tests(Size::default());
         tests.is_ok_and(|tests| tests.iter().any(|t| t.name == record.test))
     };
-    // Parts of a name are parts of many in the suite of small programs.
+    // In the suite of small programs, a part of a name can fit many tests.
     let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
         Some(suite) => {
             format!(
@@ -172,7 +172,7 @@ fn gpu_command(record: &Record, item: &str) -> String {
     let usual = Setup::new(Preset::Pte).json();
     for key in ["preset", "seed", "variant", "reach", "memory", "scope"] {
         let value = record.setup.get(key).filter(|v| usual.get(key) != Some(v));
-        // The size of a subgroup is the device's.
+        // The size of a subgroup comes from the device.
         let word = value.and_then(|v| v.as_str()?.split(' ').next());
         if let Some(word) = word {
             out += &format!(" --{key} {}", plain::word(word));

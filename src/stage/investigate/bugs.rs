@@ -1,13 +1,14 @@
-//! Which bug each difference is.
+//! Finds the bug of each difference.
 //!
-//! The smallest difference that nothing is known of is reduced to a test and its core (`reduce::core`),
-//! which are a bug. All that is still open is then asked a cheap question: does the difference show in
-//! what the test keeps when it keeps only that core? A few tests say so, where reducing takes hundreds.
-//! What shows in none of them is another bug, or the next to be reduced. What the budget does not reach
-//! stays open and is counted as such; nothing is joined with a bug that was not seen to show it.
+//! The smallest difference whose bug is not known is reduced to a test and its core
+//! (`reduce::core`): that is a bug. Then every difference that is still open gets a cheap check:
+//! does its test still show the difference if it keeps only what this core needs? This takes a few
+//! tests, where reducing takes hundreds. A difference that none of them shows is another bug, or
+//! the next one to reduce. Differences that the budget does not reach stay open and are counted as
+//! such. A difference is never joined with a bug that it was not seen to show.
 //!
-//! A mix in which one profile made every part is a difference of that profile like any other. Most show
-//! the same where the test is compiled as a whole, and are asked so.
+//! A mix in which one profile made every part is a difference of that profile like any other. Most
+//! of these show if the test is compiled as a whole, and are then checked in that way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,12 +30,12 @@ use litmake_report::bugs::{Rest, id, rank};
 use litmake_report::evidence::Reduced;
 use litmake_report::{Class, Finding, Outcomes};
 
-/// How much is looked into.
+/// Limits of an investigation.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// No longer than this.
+    /// The longest time.
     pub time: Duration,
-    /// No more tests are asked whether they show a known bug.
+    /// The largest number of tests that check whether a difference shows a known bug.
     pub questions: usize,
 }
 
@@ -44,10 +45,10 @@ impl Default for Budget {
     }
 }
 
-/// Tests that are asked about together.
+/// The number of differences that are checked together.
 const TOGETHER: usize = 256;
 
-/// Where nothing is reduced, no more tests are bugs of their own.
+/// The largest number of tests that become bugs of their own if nothing is reduced.
 const FORMS: usize = 1000;
 
 /// A bug that was reduced.
@@ -55,14 +56,14 @@ struct Known {
     bug: usize,
     class: Class,
     family: String,
-    /// Of the test that it was found with, as it was.
+    /// The form of the test that it was found with, before reduction.
     form: u64,
     test: Test,
     core: Core,
     needs: Needs,
 }
 
-/// Which of the differences that were collected.
+/// One of the collected differences, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum At {
     Open(usize),
@@ -85,17 +86,17 @@ impl At {
     }
 }
 
-/// A difference that is open, with what is known of it.
+/// An open difference, with what its test needs if that is known.
 struct Case {
     open: At,
     stage: usize,
     finding: Finding,
     needs: Option<Needs>,
-    /// Of its test, as it is.
+    /// The form of its test, before reduction.
     form: u64,
 }
 
-/// A difference reduced.
+/// A reduced difference.
 struct Smaller {
     form: u64,
     reduced: Reduced,
@@ -104,7 +105,7 @@ struct Smaller {
 }
 
 impl Investigator<'_> {
-    /// Finds out which bug each open difference is.
+    /// Finds the bug of each open difference.
     pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
         let listener = self.listener;
         let started = Instant::now();
@@ -113,8 +114,8 @@ impl Investigator<'_> {
         };
         let mixes = (0..found.mixes.len()).filter(|i| alone(&found.mixes[*i])).map(At::Mix);
         let mut all: Vec<At> = (0..found.open.len()).map(At::Open).chain(mixes).collect();
-        // Small tests first: they reduce fast, and to the same as large ones. What is a difference without
-        // taking anything apart is first of all.
+        // Small tests come first: they reduce quickly, and to the same form as large ones.
+        // Differences of whole tests come before mixes.
         let name = |o: &Open| {
             let root = run.engine.root_table(o.node);
             root.map(|r| r.rows(o.shard)[o.row].name.to_string())
@@ -139,13 +140,14 @@ impl Investigator<'_> {
         let mut done = 0;
         let mut questions = budget.questions;
         let mut known: Vec<Known> = Vec::new();
-        // What nothing is known of yet, and what may not be reduced any more.
+        // `left` are the differences that were not looked at yet; `waiting` may not be reduced any
+        // more.
         let mut left: std::collections::VecDeque<At> = all.into();
         let mut waiting: Vec<At> = Vec::new();
         let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
         let mut kinds: HashMap<At, (Option<Needs>, u64)> = HashMap::new();
         let mut forms = 0;
-        // What is one bug though its tests have no form in common, by class and family.
+        // Bugs whose tests have no form in common, by class and family.
         let mut survivors: BTreeMap<(Class, String), usize> = BTreeMap::new();
         while let Some(first) = left.pop_front() {
             if self.context.stopped() || started.elapsed() > budget.time {
@@ -157,7 +159,7 @@ impl Investigator<'_> {
             let most = self.most(stage);
             let count = tried.entry(stage).or_default();
             if most == 0 {
-                // Nothing is to be reduced: a test is a bug, whatever it is called.
+                // Nothing is reduced: each test is a bug, whatever its name.
                 forms += 1;
                 if forms > FORMS {
                     waiting.push(first);
@@ -196,7 +198,7 @@ impl Investigator<'_> {
             }
             done += 1;
             let Some(smaller) = smaller else {
-                // It cannot be shown again, or nothing can be left out by us.
+                // The difference does not show again, or there is no way to take the test apart.
                 let bug = add(found, stage, finding, &|f| form(&f.source));
                 *first.bug(found) = Some(bug);
                 continue;
@@ -215,7 +217,7 @@ impl Investigator<'_> {
                 survivors.insert(kind, bug);
                 continue;
             }
-            // What stood in the way of seeing an earlier bug in it may be gone now.
+            // The reduced test may show an earlier bug that other operations hid.
             let earlier = self.within_reduced(&known, stage, &finding, &smaller.test);
             if let Some(bug) = earlier {
                 let profiles = &finding.profiles;
@@ -239,7 +241,7 @@ impl Investigator<'_> {
             *first.bug(found) = Some(bug);
             let needs = Needs::of_core(&core);
             known.push(Known { bug, class, family, form: of_test, test, core, needs });
-            // Does what is open show it too?
+            // Checks the open differences against the new bug.
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
             let open: Vec<At> = left.iter().chain(&waiting).copied().collect();
@@ -277,7 +279,7 @@ impl Investigator<'_> {
         self.mixes(found, &started, budget, &|n, test| tell(done + n, test));
         let mut rest = Rest::new(found.report.kept_occurrences);
         for at in waiting {
-            // Mixes are all gone through below.
+            // Mixes follow below.
             let At::Open(i) = at else { continue };
             let Some((_, f)) = run.difference(&found.open[i]) else { continue };
             let outcomes = f.outcomes;
@@ -290,8 +292,7 @@ impl Investigator<'_> {
         tell(of, "");
     }
 
-    /// The bug, of those that are known, that a difference shows when its reduced test keeps only what that
-    /// bug needs.
+    /// The known bug that a difference shows if its reduced test keeps only what that bug needs.
     fn within_reduced(
         &mut self,
         known: &[Known],
@@ -320,7 +321,8 @@ impl Investigator<'_> {
         }
     }
 
-    /// Asks of some differences whether they show a bug. Says how many do, and which tests they are.
+    /// Checks which of some differences show a known bug, and counts those as its occurrences;
+    /// returns their number.
     fn ask(
         &mut self,
         found: &mut Collected,
@@ -330,8 +332,8 @@ impl Investigator<'_> {
         kinds: &mut HashMap<At, (Option<Needs>, u64)>,
         questions: &mut usize,
     ) -> u64 {
-        // By the stage of the plan, and the profile where it has several: candidates, and of which case each
-        // is.
+        // Candidates with the number of their case, by stage of the plan, profile and whether tests
+        // are taken apart.
         type Asked = (Chain, Arc<Profile>, Vec<(usize, Test)>);
         let mut asked: BTreeMap<(usize, String, bool), Asked> = BTreeMap::new();
         for (n, case) in cases.iter().enumerate() {
@@ -371,20 +373,20 @@ impl Investigator<'_> {
         done
     }
 
-    /// The source that a finding is about.
+    /// The source of a finding.
     fn source(&self, chain: &Chain, finding: &Finding, run: &Ran) -> Option<Test> {
         let text = match finding.mix.is_empty() {
             true => {
                 let tests = *self.plan.nodes[chain.compile].inputs.first()?;
                 crate::collect::content(run.engine, run.built.node_of[tests], &finding.test)?
             }
-            // What its stage compiles is parts.
+            // The stage compiles parts, so the test is taken from the finding.
             false => finding.source.clone(),
         };
         litmus::read(&Source::new(finding.test.clone(), text)).ok()
     }
 
-    /// The smallest test that shows what a finding shows, and its core.
+    /// The smallest test that shows the same as a finding, and its core.
     fn reduced(
         &mut self,
         (chain, profile): &(Chain, Arc<Profile>),
@@ -405,13 +407,15 @@ impl Investigator<'_> {
         };
         let start = asked.into_iter().find(|asked| ask(std::slice::from_ref(asked))[0])?;
         let best = settle(&start, CANDIDATES, &mut ask);
-        // Its normal form is the same to compilers and models; what is printed was asked all the same.
+        // Compilers and models treat the normal form alike, but only a test that was checked is
+        // printed.
         let tidy = normal(&best);
         let best = if ask(std::slice::from_ref(&tidy))[0] { tidy } else { best };
         let core = core(&best, CANDIDATES, &mut ask);
         let mut verdicts = me.borrow_mut().verdicts(chain, profile, std::slice::from_ref(&best));
         let verdict = verdicts.pop()?.ok()?;
-        // The condition says what is wrong, which need not be what the first test asked for.
+        // The condition asks for a wrong outcome of the reduced test, which can differ from that of
+        // the first test.
         let asked = verdict.positive.first().and_then(|o| asking(&best, &places(o)?));
         let best = asked.unwrap_or(best);
         let target = me.borrow_mut().compiled(chain, profile, &best).unwrap_or_default();
@@ -433,7 +437,7 @@ impl Investigator<'_> {
         Some(Smaller { form: form_of(&normal(&test)), reduced, test: best, core })
     }
 
-    /// The machine that the profiles of a mix make code for.
+    /// The dialect that the profiles of a mix compile to.
     fn target(&self, finding: &Finding) -> String {
         let own = |p: &&std::sync::Arc<litmake_profile::Profile>| {
             finding.profiles.first().is_some_and(|name| *name == p.name)
@@ -442,8 +446,8 @@ impl Investigator<'_> {
         all.into_iter().find(own).map_or(String::new(), |p| p.arch.name().to_string())
     }
 
-    /// Finds out which wrong mixes are one bug: those of one test, whatever it is called, between
-    /// families of compilers that make the same operations of it differently.
+    /// Groups wrong mixes by bug: mixes of one test, whatever its name, between the same families
+    /// of compilers that compile the same operations of it differently.
     fn mixes(
         &mut self,
         found: &mut Collected,
@@ -452,7 +456,7 @@ impl Investigator<'_> {
         tell: &dyn Fn(u64, &str),
     ) {
         let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-        // What one profile does alone was looked into.
+        // Differences of a single profile were handled above.
         let is_left = |f: &Finding| f.class != Class::Concurrency || !f.label.is_empty();
         for (n, (_, f, _)) in found.mixes.iter().enumerate().filter(|(_, m)| is_left(&m.1)) {
             let mut key = vec![
@@ -460,7 +464,7 @@ impl Investigator<'_> {
                 self.target(f),
                 f.family.clone(),
                 f.label.clone(),
-                // What weaker models allow is one bug.
+                // All differences that a weaker model allows are one bug.
                 if f.label.is_empty() { form(&f.source) } else { String::new() },
             ];
             if f.label.is_empty() {
@@ -492,7 +496,7 @@ impl Investigator<'_> {
                     self.mixing(&mut finding, stage);
                 }
             }
-            // Which barriers go together is a convention of each machine.
+            // Which barriers fit together is a convention of each machine.
             let target = self.target(&finding);
             let bug = add(found, stage, finding, &|f| match (&f.reduced, f.label.is_empty()) {
                 (_, false) => String::new(),
@@ -509,7 +513,7 @@ impl Investigator<'_> {
     }
 }
 
-/// Adds a finding as a bug of a form.
+/// Adds a finding as the example of a bug with this form, or as an occurrence if the bug is known.
 fn add(
     found: &mut Collected,
     stage: usize,
@@ -523,11 +527,11 @@ fn add(
     found.bugs.add(&id, (&test, &profiles), &outcomes, || finding)
 }
 
-/// Whether a test shows the same kind of difference as a finding. One that a weaker model of the source
-/// allows must not take the place of one that it forbids.
+/// Whether a test shows the same kind of difference as a finding. A difference that a weaker model
+/// of the source allows must not take the place of one that it forbids.
 pub(super) fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bool {
     verdict.as_ref().is_ok_and(|v| {
-        // A source of which nothing is allowed says nothing. An open difference has no label: the
+        // A source without allowed outcomes shows nothing. An open difference has no label, so the
         // first weaker model forbids some of it.
         v.shows(!finding.outcomes.forbidden.is_empty())
             && !v.source.is_empty()
@@ -535,7 +539,7 @@ pub(super) fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bo
     })
 }
 
-/// A finding that needs no mix, as it is said of a test that nothing takes apart.
+/// A finding whose difference shows in the whole test, described without its mix.
 fn without_mix(finding: Finding) -> Finding {
     let command = ["thread", "instruction", "whole"]
         .iter()
@@ -543,7 +547,7 @@ fn without_mix(finding: Finding) -> Finding {
     Finding { command, mix: String::new(), alike: BTreeMap::new(), clash: Vec::new(), ..finding }
 }
 
-/// What is known of why: whether one thread's code alone is to blame.
+/// A text about the cause: whether the code of one thread alone is to blame.
 fn cause(test: &Test, core: &Core) -> String {
     match &core.threads[..] {
         [_] if test.threads.len() > 1 => format!(

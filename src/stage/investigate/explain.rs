@@ -1,4 +1,5 @@
-//! Why an outcome is wrong: the target's execution that shows it, the source's that is forbidden.
+//! Explains a wrong outcome: the target's execution that shows it, and the source's execution that
+//! is forbidden.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,11 +14,11 @@ use litmake_report::evidence::{Edge, Event, Evidence, Execution, Failed};
 use litmake_sim::witness::with_state;
 use litmake_sim::{Model, Options, Simulator};
 
-/// Executions are looked for no longer than this.
+/// The longest time to look for executions.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Executions of a source and a target for the first of some outcomes; `None` where the target's
-/// cannot be found.
+/// Executions of a source and a target for the first of some outcomes. `None` if the target's is
+/// not found.
 pub fn explain(
     models: Models,
     (source, model_source): (&str, &str),
@@ -42,7 +43,7 @@ pub fn explain(
     })
 }
 
-/// An outcome in the names of a test: a compiled one may keep locals in memory.
+/// An outcome in the names of a test, because a compiled test may keep locals in memory.
 fn state_of(test: &Test, outcome: &State) -> String {
     let kept: BTreeMap<String, String> =
         locals(test).into_iter().map(|(place, local)| (local, place)).collect();
@@ -67,16 +68,16 @@ fn execution(
     let options = Options { timeout: Some(PATIENCE), ..Options::default() };
     let answer = simulator.witness(test, model, &options, 1).ok()?;
     let Some(one) = answer.executions.first() else { return Some((false, None)) };
-    // Initial writes that nothing reads say nothing.
+    // Initial writes that nothing reads are left out.
     let initial = |e: usize| one.events.get(e).is_none_or(|e| e.thread.is_none());
     let read: Vec<usize> = one.rf.iter().map(|(w, _)| *w).collect();
-    // Nor do the writes by which a compiled thread hands over what its locals hold.
+    // Writes by which a compiled thread stores its locals are left out, too.
     let kept: Vec<String> = locals(test).into_keys().map(|place| format!("[{place}]")).collect();
     let private = |e: usize| {
         one.events.get(e).is_some_and(|e| kept.iter().any(|place| e.text.contains(place)))
     };
     let shown = |e: usize| (!initial(e) || read.contains(&e)) && !private(e);
-    // Letters count what is shown, as those of the pictures do.
+    // Letters number the events that are shown, as in the pictures.
     let places: Vec<usize> = (0..one.events.len()).filter(|e| shown(*e)).collect();
     let letter = |e: &usize| {
         let place = places.binary_search(e).unwrap_or_else(|_| places.len() + e);

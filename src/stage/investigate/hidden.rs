@@ -1,9 +1,9 @@
-//! Whether a difference is the assumption of optimisers that a call changes no object that only this unit
-//! can name: a value survives a call that synchronises.
+//! Recognises a bug of optimisers: they assume that a call changes no object that only this unit
+//! can name, so that a value survives a call that synchronises.
 //!
-//! Its tests have little in common: any plain access before or after any call may be the one that is
-//! wrong, so each reduces to a form of its own. What they share is where they show: in variables that no other
-//! unit can name, and beside functions.
+//! The tests that show it have little in common: any plain access before or after any call may be
+//! wrong, so each test reduces to a form of its own. They agree in where they show it: in variables
+//! that no other unit can name, and only with functions.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use litmake_profile::Profile;
 use litmake_profile::types::Storage;
 use litmake_report::Finding;
 
-/// What the difference is called, and what it is told apart by.
+/// The text for the cause of such a bug, which also serves as its form.
 pub(super) const CAUSE: &str = "a value survives a call that synchronises: it shows where no other unit \
     can name the object, and neither where one can nor without functions";
 
 impl Investigator<'_> {
-    /// Whether a difference shows with static variables and functions alone: neither with global variables,
-    /// which other units can change, nor without functions.
+    /// Whether a difference shows only with static variables and functions: neither with global
+    /// variables, which other units can change, nor without functions.
     pub(super) fn survives(
         &mut self,
         (chain, profile): &(Chain, Arc<Profile>),

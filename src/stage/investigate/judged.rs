@@ -1,8 +1,8 @@
-//! Which bugs a change to a compiler brings, and which it ends.
+//! Says which bugs a change to a compiler adds, and which it fixes.
 //!
-//! A pipeline that tells two compilers apart (`diff`) and compares both with the source has, for each
-//! of its diffs, a comparison of either side. The test that each bug was reduced to is put to all of
-//! these: a bug that is there only after the change is new, wherever it was found first.
+//! A pipeline that compares two compilers (`diff`), and both with the source, has two comparisons
+//! for each of its diffs: before and after. The reduced test of each bug goes through both. A bug
+//! that shows only after the change is new, whichever of the two found it first.
 
 use super::Investigator;
 use litmake_base::diag::Source;
@@ -12,11 +12,11 @@ use litmake_report::evidence::Shows;
 use litmake_report::judged::{BugChange, Change};
 use litmake_report::{Finding, Report, Status};
 
-/// Whether a bug shows before a change, and behind it.
+/// Whether a bug shows before a change, and after it.
 type Pair = (Shows, Shows);
 
 impl Investigator<'_> {
-    /// Says of each bug what the change does to it. Bugs that were there before count as known.
+    /// Sets for each bug what the change does to it. A bug that was there before counts as known.
     pub fn judge(&mut self, report: &mut Report) {
         let pairs = self.judged_pairs();
         if pairs.is_empty() {
@@ -51,7 +51,7 @@ impl Investigator<'_> {
         }
     }
 
-    /// The comparisons of both sides of each diff.
+    /// The two comparisons of each diff.
     fn judged_pairs(&self) -> Vec<(usize, usize)> {
         let nodes = &self.plan.nodes;
         let of = |outcomes: usize| {
@@ -64,7 +64,7 @@ impl Investigator<'_> {
         diffs.filter_map(|n| Some((of(*n.inputs.first()?)?, of(*n.inputs.get(1)?)?))).collect()
     }
 
-    /// Whether a comparison of the plan shows a bug in the smallest test that is known of it.
+    /// Whether a comparison of the plan shows a bug in its smallest test.
     fn shows(&mut self, finding: &Finding, compare: usize) -> Shows {
         let Some(chain) = self.chain(compare) else { return Shows::Unknown };
         let Some(profile) = self.plan.nodes[chain.compile].profile.clone() else {
@@ -82,12 +82,12 @@ impl Investigator<'_> {
     }
 }
 
-/// What became of a bug, from what all diffs show of it.
+/// The change of a bug, as all diffs show it.
 fn change(shown: &[Pair]) -> Change {
     use Shows::{Absent, Present};
     let any = |f: &dyn Fn(&Pair) -> bool| shown.iter().any(f);
     let before = any(&|(old, _)| *old == Present);
-    // What cannot be asked of the new compiler is not known to be gone.
+    // If the new compiler cannot be asked, the bug does not count as gone.
     let gone = any(&|(old, new)| *old == Present && *new == Absent);
     let stays = any(&|(old, new)| *old == Present && *new != Absent);
     let comes = any(&|(old, new)| *old != Present && *new == Present);
@@ -110,7 +110,7 @@ mod tests {
         for (shown, expected) in [
             (&[(Absent, Present)][..], Change::New),
             (&[(Unknown, Present)], Change::New),
-            // It was found, and cannot be shown again: nothing says that it was there before.
+            // The bug does not show again, so there is no evidence that it was there before.
             (&[(Unknown, Unknown)], Change::New),
             (&[(Present, Absent)], Change::Fixed),
             (&[(Present, Unknown)], Change::Same),

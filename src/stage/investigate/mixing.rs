@@ -1,5 +1,5 @@
-//! What there is to know of a mix that is wrong: a smaller test that shows it between the same
-//! profiles, and which barrier, in all that one of them makes of an operation, mends every mix.
+//! Investigates a wrong mix: finds a smaller test that shows it between the same profiles, and a
+//! barrier that makes every mix right if one profile adds it to all of its code for an operation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,25 +20,26 @@ use litmake_reduce::{asking, settle};
 use litmake_report::evidence::{Mend, Reduced};
 use litmake_report::{Finding, Outcomes};
 
-/// A test with more mixes than this is not looked into.
+/// A test with more mixes than this is not investigated.
 const MIXES: usize = 256;
 
-/// How many barriers are tried.
+/// The largest number of barriers that are tried.
 const TRIALS: usize = 96;
 
-/// Candidates that are looked at to reduce one test: each is every mix of it.
+/// The largest number of candidates to reduce one test; all mixes of each candidate are judged.
 const SMALLER: usize = CANDIDATES / 4;
 
 /// The stages behind a comparison of mixes, for the profiles of one finding.
 pub(super) struct Way {
     pub(super) by: By,
-    /// The `compile` node of each profile.
+    /// The `compile` node of each profile, in the plan.
     pub(super) compiles: Vec<(usize, Arc<Profile>)>,
     target: usize,
     sources: Vec<usize>,
 }
 
-/// A test in parts, as the profiles compiled them, and what its source allows.
+/// A test in parts, the code of each profile for these, and the outcomes that the models of the
+/// source allow.
 struct Case {
     test: Test,
     split: Split,
@@ -47,7 +48,7 @@ struct Case {
     allowed: Vec<Allowed>,
 }
 
-/// All mixes of a case, and what is wrong with them.
+/// All mixes of a case, with their verdicts.
 struct Judged {
     linked: Linked,
     texts: Vec<String>,
@@ -56,7 +57,7 @@ struct Judged {
 }
 
 impl Investigator<'_> {
-    /// Everything about a mix that is wrong.
+    /// Investigates a wrong mix, and adds the results to the finding.
     pub(super) fn mixing(&mut self, finding: &mut Finding, compare: usize) {
         let Some(way) = self.way(finding, compare) else { return };
         let read = litmus::read(&Source::new(finding.test.clone(), finding.source.as_str()));
@@ -76,7 +77,7 @@ impl Investigator<'_> {
         finding.mends = self.mends(&way, &case);
     }
 
-    /// What a comparison says of a test that one profile compiles in parts.
+    /// The verdict on a test that one profile compiles in parts.
     pub(super) fn in_parts(
         &mut self,
         chain: &Chain,
@@ -100,7 +101,7 @@ impl Investigator<'_> {
         let inputs = &nodes[compare].inputs;
         let (source, target) = (*inputs.first()?, *inputs.get(1)?);
         let link = &nodes[*nodes[target].inputs.first()?];
-        // What a linker joined is looked into by splicing, which allows the same.
+        // Mixes that a linker joined are investigated by splicing, which allows the same outcomes.
         let Kind::Link(_) = &link.kind else { return None };
         let mut compiles = Vec::new();
         for name in &finding.profiles {
@@ -138,7 +139,7 @@ impl Investigator<'_> {
         Some(Case { test: test.clone(), split, parts, allowed })
     }
 
-    /// What all mixes of a case allow, its parts replaced by these.
+    /// Judges all mixes of a case in which its parts have this code.
     fn judged(&mut self, way: &Way, case: &Case, parts: &[Vec<Option<Test>>]) -> Option<Judged> {
         let context = self.context;
         let stop = || context.stopped();
@@ -182,7 +183,7 @@ impl Investigator<'_> {
         }))
     }
 
-    /// Puts a smaller test and the mix of it that is wrong into the finding.
+    /// Puts a smaller test and its wrong mix into the finding.
     fn told(&mut self, way: &Way, case: &Case, strict: &[bool], finding: &mut Finding) {
         let all = way.compiles.len();
         let Some(judged) = self.judged(way, case, &case.parts) else { return };
@@ -208,7 +209,7 @@ impl Investigator<'_> {
         });
     }
 
-    /// The barriers that make every mix of the profiles right, the weakest at each place.
+    /// The barriers that make every mix of the profiles right, the weakest one at each place.
     fn mends(&mut self, way: &Way, case: &Case) -> Vec<Mend> {
         let Some(arch) = way.compiles.first().map(|(_, p)| p.arch) else { return Vec::new() };
         let barriers = barriers(arch);
@@ -250,7 +251,7 @@ impl Investigator<'_> {
         out.into_iter().map(|(_, mend)| mend).collect()
     }
 
-    /// Whether all mixes are right where one profile's code for a part has one more barrier.
+    /// Whether all mixes are right if one profile's code for a part has one more barrier.
     fn mended(
         &mut self,
         way: &Way,
@@ -271,8 +272,8 @@ impl Investigator<'_> {
     }
 }
 
-/// The fault of all profiles together, where each alone is right; `strict` has the weaker models
-/// that have to forbid it too.
+/// A fault that needs all profiles together; `strict` marks the weaker models that must forbid it
+/// too.
 fn fault(judged: &Judged, strict: &[bool], profiles: usize) -> Option<usize> {
     judged.faults.faults.iter().position(|(set, _, at)| {
         set.len() == profiles

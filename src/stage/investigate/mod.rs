@@ -1,8 +1,8 @@
-//! What there is to know of a finding: a smaller test that shows it, the executions behind it,
-//! the compilers that have it and those that do not.
+//! Investigates findings: the bug of each, a smaller test that shows it, the executions behind it,
+//! and the compilers that have it.
 //!
-//! It calls the stages `compile`, `simulate` and `compare` on tests of its own, their results
-//! kept in the store. How tests become smaller is the business of `reduce`.
+//! It applies the stages `compile`, `simulate` and `compare` to tests of its own, and keeps their
+//! results in the store. How tests become smaller is the business of `reduce`.
 
 pub mod bugs;
 mod explain;
@@ -36,13 +36,13 @@ use litmake_reduce::reduce;
 use litmake_report::evidence::{Presence, Shows};
 use litmake_report::{Cause, Error, Finding, Report, State, Status};
 
-/// Where a pipeline does not say how many findings of a stage are looked into.
+/// How many findings of a stage are investigated by default.
 const FINDINGS: u64 = 10;
 
-/// Candidates that are looked at to reduce one test.
+/// The largest number of candidates to reduce one test.
 const CANDIDATES: usize = 600;
 
-/// Kinds of failures of compilers whose sources are reduced, and the candidates for each.
+/// How many kinds of compiler failures are reduced, and the largest number of candidates for each.
 const FAILURES: usize = 3;
 const FAILURE_CANDIDATES: usize = 200;
 
@@ -53,47 +53,48 @@ struct Piece {
     fingerprint: Digest,
 }
 
-/// The stages that led to a comparison, as places in the plan.
+/// The stages that led to a comparison, by their positions in the plan.
 #[derive(Clone)]
 struct Chain {
     compile: usize,
     target: usize,
     sources: Vec<usize>,
-    /// How tests are taken apart before they are compiled, if they are.
+    /// How tests are taken apart before they are compiled; none for whole tests.
     parts: Option<By>,
 }
 
 /// A test on which a compiler failed.
 struct Failed {
-    /// Where the report says so.
+    /// The position of its error in the report.
     place: usize,
     /// The node of the plan.
     node: usize,
     profile: Arc<Profile>,
     test: Test,
     kind: FailureKind,
-    /// How many smaller tests it may be tried with.
+    /// The largest number of smaller tests that it may be tried with.
     limit: usize,
 }
 
-/// What every question about findings needs.
+/// Investigates the findings of one run.
 pub struct Investigator<'a> {
     plan: &'a Plan,
     records: &'a dyn Records,
     context: &'a Context,
     profiles: Arc<Profiles>,
-    /// Who is told which finding is looked into.
+    /// Is told which finding is being investigated.
     listener: &'a dyn Listener,
     compilers: &'a Compilers,
     models: Models<'a>,
-    /// By node of the plan and name of the profile.
+    /// Stages for a profile, by node of the plan and name of the profile.
     made: HashMap<(usize, String), Option<Piece>>,
-    /// Which mixes of one profile show the same where nothing is taken apart: by comparison, profile and test.
+    /// Whether a mix of one profile shows the same in the whole test, by comparison, profile and
+    /// test.
     whole: HashMap<(usize, String, String), bool>,
 }
 
 impl<'a> Investigator<'a> {
-    /// For the findings of one run of a pipeline.
+    /// An investigator for the findings of one run of a pipeline.
     pub fn new(
         workspace: &'a Workspace,
         plan: &'a Plan,
@@ -114,8 +115,8 @@ impl<'a> Investigator<'a> {
         })
     }
 
-    /// Looks into the new findings of a report, and into failures of compilers. `content` gives the
-    /// text of a test as a node of the plan gave it.
+    /// Investigates the new findings of a report, and failures of compilers. `content` gives the
+    /// text of a test in a node of the plan.
     pub fn report(
         &mut self,
         report: &mut Report,
@@ -156,7 +157,7 @@ impl<'a> Investigator<'a> {
         }
     }
 
-    /// The findings that are looked into, by their places, with the comparisons that made them.
+    /// The findings to investigate, by position, with the comparisons that found them.
     fn chosen(&self, report: &Report, origins: &Origins) -> Vec<(usize, usize)> {
         let mut counts: BTreeMap<(usize, bool), u64> = BTreeMap::new();
         let mut out = Vec::new();
@@ -173,7 +174,7 @@ impl<'a> Investigator<'a> {
         out
     }
 
-    /// The stages behind a comparison, where it is of compiled tests.
+    /// The stages behind a comparison. None if it is not about compiled tests.
     fn chain(&self, compare: usize) -> Option<Chain> {
         let inputs = &self.plan.nodes[compare].inputs;
         let (source, target) = (*inputs.first()?, *inputs.get(1)?);
@@ -185,8 +186,9 @@ impl<'a> Investigator<'a> {
         Some(Chain { compile, target, sources, parts: None })
     }
 
-    /// The stages behind a finding of one profile, with that profile. In a mix in which one profile made all
-    /// parts, the test shows the same as a whole, if it does; only else it is taken apart.
+    /// The stages behind a finding of one profile, with that profile. For a mix in which one
+    /// profile made all parts, the test is compiled as a whole if it shows the same then, and in
+    /// parts otherwise.
     fn alone(&mut self, compare: usize, finding: &Finding) -> Option<(Chain, Arc<Profile>)> {
         let chain = self.chain(compare)?;
         if finding.mix.is_empty() {
@@ -212,7 +214,7 @@ impl<'a> Investigator<'a> {
         Some((Chain { parts, ..whole }, profile.clone()))
     }
 
-    /// In which other compilers the test of a finding shows something.
+    /// Adds the other compilers that show a difference in the test of a finding.
     fn elsewhere(
         &mut self,
         finding: &mut Finding,
@@ -235,7 +237,7 @@ impl<'a> Investigator<'a> {
         }
     }
 
-    /// The executions behind a finding, or behind its reduced form.
+    /// Adds the executions behind a finding, or behind its reduced form.
     pub fn explain(&mut self, finding: &mut Finding) {
         let (source, target, outcomes) = match &finding.reduced {
             Some(r) => (&r.source, &r.target, &r.outcomes),
@@ -249,7 +251,8 @@ impl<'a> Investigator<'a> {
         );
     }
 
-    /// In which versions of the compiler, and in which other compilers, a test shows something.
+    /// Adds the versions of the compiler, and the other compilers, that show a difference in a
+    /// test.
     fn presence(
         &mut self,
         finding: &mut Finding,
@@ -264,7 +267,7 @@ impl<'a> Investigator<'a> {
         });
         for sibling in siblings {
             let verdict = match self.compilers.tool(&sibling, self.records).program {
-                // What is not installed is not looked at.
+                // Compilers that are not installed are left out.
                 Err(_) => continue,
                 Ok(_) => self.verdicts(chain, &sibling, std::slice::from_ref(test)).pop(),
             };
@@ -285,8 +288,8 @@ impl<'a> Investigator<'a> {
         }
     }
 
-    /// The other versions and the other compilers of a profile that have a name, and those of the plan:
-    /// builds, and profiles that are files.
+    /// The profiles of other versions and other compilers that are siblings: those with a name, and
+    /// those in the plan, such as builds and profiles from files.
     fn siblings(&self, profile: &Profile) -> Vec<Arc<Profile>> {
         let own = self.plan.nodes.iter().filter_map(|n| n.profile.as_ref());
         let mut out: Vec<Arc<Profile>> = Vec::new();
@@ -350,7 +353,7 @@ impl<'a> Investigator<'a> {
         String::from_utf8(code).ok()
     }
 
-    /// What a comparison with a profile says of some tests.
+    /// The verdicts of a comparison on some tests, with code of a profile.
     fn verdicts(
         &mut self,
         chain: &Chain,
@@ -364,7 +367,7 @@ impl<'a> Investigator<'a> {
         self.verdicts_of(chain, profile, code, tests)
     }
 
-    /// What a comparison says of some tests whose code a stage makes.
+    /// The verdicts of a comparison on some tests, whose code `compile` makes.
     fn verdicts_of(
         &mut self,
         chain: &Chain,
@@ -375,7 +378,7 @@ impl<'a> Investigator<'a> {
         let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
         let mut out: Vec<std::result::Result<Verdict, Failure>> =
             vec![Err(Failure::stopped()); tests.len()];
-        // Sources are cheap: those that mean nothing are compiled by nobody.
+        // Simulating sources is cheap: tests that have no meaning are not compiled.
         let mut sources: Vec<Vec<Allowed>> = vec![Vec::new(); tests.len()];
         let mut good: Vec<usize> = (0..tests.len()).collect();
         for simulate in &chain.sources {
@@ -413,7 +416,7 @@ impl<'a> Investigator<'a> {
         out
     }
 
-    /// Sources with which compilers fail and that are made smaller: one of a few kinds of failures.
+    /// The failures of compilers whose tests are reduced: one of each kind, for a few kinds.
     fn failures(
         &self,
         report: &Report,
@@ -444,7 +447,7 @@ impl<'a> Investigator<'a> {
         out
     }
 
-    /// The smallest test that was found with which a compiler fails in the same way.
+    /// The smallest test on which a compiler fails in the same way.
     fn smallest(&mut self, failed: &Failed) -> Test {
         reduce(&failed.test, failed.limit, &mut |tests| {
             let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
@@ -456,12 +459,13 @@ impl<'a> Investigator<'a> {
         })
     }
 
-    /// For a compiler that failed on a test: how many smaller tests it may be tried with.
+    /// How many smaller tests a compiler that failed may be tried with. None if its tests are not
+    /// reduced.
     fn failure(&self, node: usize, error: &Error) -> Option<usize> {
         let node = &self.plan.nodes[node];
         let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { return None };
         match error.kind {
-            // Each that hangs too costs all of its time.
+            // Each smaller test that hangs, too, takes the whole time limit.
             FailureKind::Broken(Fault::Hung) => {
                 Some(20 / profile.timeout.as_secs().max(1) as usize)
             }
@@ -475,7 +479,7 @@ fn piece<M: Map + 'static>((work, fingerprint): (M, Fingerprint)) -> Piece {
     Piece { map: Arc::new(work), fingerprint: fingerprint.digest() }
 }
 
-/// An outcome as places and values; `None` where a value is no number.
+/// An outcome as places and values. `None` if a value is no number.
 fn places(outcome: &State) -> Option<Vec<(Place, Value)>> {
     let place = |name: &str| {
         if let Some((thread, local)) = name.split_once(':') {

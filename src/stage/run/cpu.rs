@@ -1,4 +1,4 @@
-//! Tests on the processors of this machine, or of one that is emulated.
+//! Runs tests on the processors of this machine, or of an emulated one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +28,7 @@ struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
     model: Option<String>,
-    /// One test runs at a time: tests that share a machine disturb each other.
+    /// One test runs at a time, because tests that share a machine disturb each other.
     session: std::result::Result<Arc<Mutex<Session>>, Failure>,
 }
 
@@ -50,7 +50,7 @@ impl PartialEq for Found {
     }
 }
 
-/// What runs the tests of a profile; without a profile, this machine.
+/// The question for the machine that runs a profile's tests; without a profile, for this machine.
 pub fn question(profile: Option<&Arc<Profile>>) -> Question {
     let profile = profile.cloned();
     Question::new(key(profile.as_ref()), false, move |asking| {
@@ -76,7 +76,7 @@ fn key(profile: Option<&Arc<Profile>>) -> Digest {
     key.finish()
 }
 
-/// The setup that a stage asks for, and its environments.
+/// The setup and the environments that a stage asks for.
 pub fn setup(node: &Instance, options: &kinds::Run) -> Result<(Setup, Vec<Environment>)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
     let words =
@@ -144,7 +144,7 @@ pub fn stage(
             .with_text("device", &machine.json().to_string());
         guard = tool.guard.clone();
         archs.push(machine.arch);
-        // Mutants are pruned by the machine's own model, whatever judges outcomes.
+        // Mutants are pruned by the machine's own model, whatever the model that judges outcomes.
         let name = killable::model_name(profile);
         let loaded = models.get(name, machine.arch).there()?.fingerprint();
         fingerprint = fingerprint.with(&format!("model {name} of the machine"), loaded);
@@ -167,7 +167,7 @@ pub fn stage(
     Ok((Made { work: Arc::new(guard.around(stage)), fingerprint }, names.join(", ")))
 }
 
-/// What there is in place of a machine or a compiler.
+/// The failure that a machine or a compiler is missing.
 fn missing(message: String) -> Failure {
     Failure::broken(Fault::Missing, message)
 }
@@ -197,7 +197,7 @@ impl Map for Stage {
         Travels::Never
     }
 
-    /// As many as are built into one program.
+    /// So many tests are built into one program.
     fn batch(&self) -> usize {
         24
     }

@@ -1,4 +1,4 @@
-//! Tests on a GPU.
+//! Runs tests on a GPU.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,33 +31,34 @@ use litmake_profile::yaml::Sp;
 struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
-    /// What decides the result in one environment, apart from the test and the environment.
+    /// A digest of everything that decides the result in one environment, apart from the test and
+    /// the environment.
     cells: Digest,
     model: Option<String>,
-    /// Whether records say how much of the device tests use.
+    /// Whether records say how much of the device's speed tests use.
     speed: bool,
-    /// One test runs at a time: tests that share a device disturb each other.
+    /// One test runs at a time, because tests that share a device disturb each other.
     session: Mutex<Session>,
     missing: Option<Failure>,
     purse: Mutex<Purse>,
 }
 
-/// What is left of the budget of a stage.
+/// The rest of a stage's budget.
 #[derive(Default)]
 struct Purse {
-    /// Tests that did not come yet.
+    /// Tests that did not run yet.
     tests: usize,
     spent: Duration,
 }
 
 impl Purse {
-    /// What some tests may spend: their share of what is left.
+    /// The time that some tests may spend: their share of the rest.
     fn share(&self, budget: Duration, tests: usize) -> Duration {
         let all = self.tests.max(tests).max(1);
         budget.saturating_sub(self.spent).mul_f64(tests as f64 / all as f64)
     }
 
-    /// That so many tests spent so much.
+    /// Records that so many tests spent so much time.
     fn spend(&mut self, tests: usize, time: Duration) {
         self.tests = self.tests.saturating_sub(tests);
         self.spent += time;
@@ -68,7 +69,7 @@ impl Purse {
 #[derive(PartialEq)]
 pub struct Found(std::result::Result<Info, Failure>);
 
-/// What runs the tests of a stage.
+/// The question for the device that runs the tests of a stage.
 pub fn question(options: &kinds::Run) -> Question {
     let wanted = options.adapter.as_ref().map(|a| a.value.clone());
     Question::new(key(options), true, move |_| Found(device::choose(wanted.as_deref())))
@@ -86,7 +87,7 @@ fn key(options: &kinds::Run) -> Digest {
     key.finish()
 }
 
-/// The setup that a stage asks for, and its environments.
+/// The setup and the environments that a stage asks for.
 pub fn setup(
     node: &Instance,
     options: &kinds::Run,
@@ -113,7 +114,7 @@ pub fn setup(
         Some(n) => Err(at(n.span, format!("{} is not between 1 and {most}", n.value))),
     };
     setup.environments = number(&options.environments, setup.environments, 100_000)?;
-    // With a budget it is time that ends a measurement.
+    // With a budget, only time ends a measurement.
     let iterations = if options.budget.is_some() { u32::MAX } else { setup.iterations };
     setup.iterations = number(&options.iterations, iterations, u32::MAX)?;
     setup.batch = number(&options.batch, 0, litmake_gpu::run::MAX_BATCH)?;
@@ -167,7 +168,7 @@ pub fn stage(
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
     let (setup, environments) = setup(node, options, subgroup)?;
     let model = options.model.as_ref().map(|m| models.name(&node.dir, &m.value));
-    // How many environments there are decides nothing in any of them.
+    // The number of environments has no influence on the result in one of them.
     let one = Setup { environments: 1, ..setup.clone() };
     let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_RUN"))
@@ -185,7 +186,7 @@ pub fn stage(
     }
     let cells = fingerprint.digest();
     let mut fingerprint = fingerprint.with_text("environments", &setup.environments.to_string());
-    // What was measured in an environment is the same.
+    // Measuring the speed does not change the result in an environment.
     if options.speed {
         fingerprint = fingerprint.with_text("speed", "asked");
     }
@@ -204,7 +205,7 @@ pub fn stage(
 }
 
 impl Stage {
-    /// Under what the result of a test in one environment is kept, until all of them are there.
+    /// The key of a test's result in one environment, until all environments are done.
     fn cell_key(&self, content: &[u8], i: usize) -> Digest {
         let environment = Value::Object(self.environments[i].params()).to_string();
         let key = Keyer::new("gpu/1").field("node", &self.cells.0);
@@ -226,7 +227,7 @@ impl Stage {
             .map_err(|e| e.or_at(&test.source, test.condition.span).into())
     }
 
-    /// Runs tests, all of them for a share of the budget where there is one.
+    /// Runs tests. With a budget, all of them together get their share of it.
     fn measure(&self, tests: &[(&[u8], Prepared)], context: &Context) -> Vec<Outcome> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let records = context.records.as_deref();
@@ -301,7 +302,7 @@ impl Map for Stage {
     fn batch(&self) -> usize {
         match self.setup.budget {
             None => 1,
-            // As many as stay compiled from one round to the next.
+            // The number of tests that stay compiled from one round to the next.
             Some(_) => MAX_LOADED,
         }
     }
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(purse.share(budget, 3), Duration::from_secs(45));
         purse.spend(3, Duration::from_secs(95));
         assert_eq!(purse.share(budget, 3), Duration::ZERO);
-        // Nobody said how many there are.
+        // The number of tests is not known here.
         assert_eq!(Purse::default().share(budget, 2), budget);
     }
 }

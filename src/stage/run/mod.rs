@@ -1,5 +1,5 @@
-//! `run`: tests on a device, over environments. What ran is a measurement: it is stored like any
-//! other result, under the device that it was taken on.
+//! `run`: runs tests on a device, in many environments. The result is a measurement. It is stored
+//! like any other result, and its key contains the device.
 
 pub(crate) mod cpu;
 pub(crate) mod gpu;
@@ -29,7 +29,7 @@ impl Build for Run {
     }
 }
 
-/// What runs the tests of an instance, and the model that judges.
+/// The work that runs the tests of an instance, and the name of the model that judges outcomes.
 #[salsa::tracked(returns(clone), no_eq)]
 fn run<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<(Made, String)> {
     let node = instance(db, of).ok_or_else(gone)?;

@@ -1,4 +1,4 @@
-//! What a change makes of the graph: which stages' keys are computed again, and which are not.
+//! Which parts of a graph are computed again after a change.
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and programs")]
 
@@ -62,7 +62,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Writes a file; whether that is a change.
+    /// Writes a file; says whether an input changed.
     fn write(&mut self, name: &str, text: &str) -> bool {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -70,8 +70,8 @@ impl Scene {
         self.workspace.changed(&BTreeSet::from([path]))
     }
 
-    /// Prepares a run, and says what was computed for it. What concerns one stage, model or file is
-    /// named with it, files by their names alone.
+    /// Prepares a run, and returns the queries that ran for it; with the name of a stage, model or
+    /// file if a query has one for each. Files are named without their folders.
     fn prepare(&mut self) -> (Prepared, BTreeSet<String>) {
         let prepared = self.workspace.prepare(&Nowhere).unwrap();
         let executed = self.workspace.planning.executed();
@@ -97,7 +97,7 @@ impl Scene {
     }
 }
 
-/// The keys of what works, by the stage.
+/// The keys of the nodes with work, by stage.
 fn keys(prepared: &Prepared) -> BTreeMap<String, Vec<Digest>> {
     let mut out: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
     for node in &prepared.built.graph.nodes {
@@ -137,7 +137,7 @@ fn an_edited_model_gives_other_keys_to_what_uses_it() {
     let (second, computed) = scene.prepare();
     assert_eq!(computed, set(&["model b.cat", "simulated b", "built"]));
     assert_eq!(different(&first, &second), set(&["b"]));
-    // A file that a model includes is the model's.
+    // A model changes with a file that it includes.
     assert!(scene.write("models/common.cat", "\"Common\"\nlet two = rf\n"));
     let (third, computed) = scene.prepare();
     assert_eq!(computed, set(&["model a.cat", "simulated a", "built"]));
@@ -168,7 +168,7 @@ fn an_edited_profile_gives_other_keys_to_what_compiles_with_it() {
         computed.iter().filter_map(|c| c.strip_prefix(query)).map(String::from).collect()
     };
     assert_eq!(stages("compiling "), set(&["mine"]));
-    // Whose code is simulated by the profile's model, which is as it was.
+    // The code is simulated by the profile's model, which is unchanged.
     assert_eq!(stages("simulated "), set(&["target"]));
     assert_eq!(stages("slice "), set(&["mine", "target", "verdict"]));
     assert_eq!(stages("model "), set(&[]));
@@ -191,7 +191,7 @@ fn a_compiler_that_comes_gives_other_keys_to_what_it_compiles() {
     assert_eq!(different(&first, &second), set(&["mine"]));
 }
 
-/// The names of the tests of a stage.
+/// The names of a stage's tests.
 fn tests(prepared: &Prepared, label: &str) -> Vec<String> {
     let nodes = &prepared.built.graph.nodes;
     let node = nodes.iter().find(|n| n.label == label).unwrap();
@@ -213,10 +213,10 @@ fn a_new_test_makes_its_list_anew_and_nothing_else() {
     let (third, computed) = scene.prepare();
     assert_eq!(computed, set(&["found globbed", "listed globbed", "built"]));
     assert_eq!(tests(&third, "globbed"), ["one.litmus", "three.litmus"]);
-    // What is no test changes no list.
+    // A file that is no test changes no list.
     assert!(!scene.write("tests/.one.litmus.swp", "an editor's"));
     assert!(!scene.write("glob/notes.txt", "a note"));
-    // A test that goes.
+    // A test disappears.
     let path = scene.dir.path().join("glob/three.litmus");
     std::fs::remove_file(&path).unwrap();
     assert!(scene.workspace.changed(&BTreeSet::from([path])));
@@ -247,7 +247,7 @@ fn an_edited_test_computes_nothing_and_is_read_again() {
     };
     let before = of("listed");
     of("tests");
-    // A test that a list names, in a folder that the pipeline does not.
+    // A test that a list names, in a folder that the pipeline does not name.
     let path = scene.dir.path().join("elsewhere/two.litmus");
     let folders = scene.workspace.folders(&prepared.built);
     assert!(folders.own.contains(path.parent().unwrap()));
@@ -257,6 +257,6 @@ fn an_edited_test_computes_nothing_and_is_read_again() {
     assert_eq!(touched.iter().filter(|t| **t).count(), 1);
     assert_ne!(of("listed"), before);
     assert_eq!(scene.computed(), set(&[]));
-    // A touch is no edit.
+    // A touch without a change of content is no edit.
     assert!(!prepared.built.files().iter().any(|files| files.touched([&path].into_iter())));
 }
