@@ -106,10 +106,10 @@ pub enum BaseRel {
     /// The order of accesses inside one instruction, where its meaning asks for one beside these
     /// flows.
     IicoOrder,
-    /// Parts of one access that was split (mixed sizes), identity included; and the part of
-    /// one instruction (`si`).
+    /// Parts of one access that was split (mixed sizes), identity included: `sm`, and `si`, which herd
+    /// computes alike.
     SameAccess,
-    /// Events of one instruction; see [`BaseRel::SameAccess`].
+    /// Events of one instruction.
     SameInstr,
     /// Events of the same thread, identity and initial writes left out.
     SameThread,
