@@ -425,9 +425,8 @@ pub struct Finding {
     /// pointers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preparation: String,
-    /// The profile that compiled each part, in the notation `(c1(P0_0); c2(P0_1))
-    ///
-    /// (c1(P1_0))`.
+    /// The profile that compiled each part, in the notation
+    /// `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,
     /// For each profile of a mix, the other profiles that make the same code of this test.
