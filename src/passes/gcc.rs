@@ -450,7 +450,8 @@ mod tests {
          (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 12 0 4 (set (reg:SI 126)\n        \
          (unspec_volatile:SI [\n                (mem/v:SI (reg:DI 121) [-1  S4 A32])\n            ] UNSPECV_LL)) -1\n     (nil))";
 
-    /// A sum in memory as MIPS has it, before an instruction is recognised and after, and what gcc 16 made of it.
+    /// A sum in memory as MIPS has it, before an instruction is recognised and after, and what gcc
+    /// 16 made of it.
     const SUM: &str = "(insn 17 0 0 2 (parallel [\n            (set (reg:SI 209)\n                (mem/v:SI (reg:DI 201) [-1  \
          S4 A32]))\n            (set (mem/v:SI (reg:DI 201) [-1  S4 A32])\n                (unspec_volatile:SI [\n                        \
          (reg:SI 205)\n                        (reg:SI 206)\n                        (plus:SI (reg:SI 209)\n                            \
