@@ -72,7 +72,7 @@ impl Op {
     }
 }
 
-/// The tests that keep only the core of some threads, at most [`PLACES`].
+/// The tests that keep only the core of some threads, at most a few.
 pub fn within(test: &Test, core: &Core) -> Vec<Test> {
     let needed: Option<Vec<Vec<Op>>> =
         core.threads.iter().map(|t| function(&core.test, *t).and_then(ops)).collect();
