@@ -253,7 +253,7 @@ mod tests {
     use std::collections::HashMap;
     use std::os::unix::fs::FileExt;
 
-    /// Records in memory, and how many were put.
+    /// Records in memory, and the number of records that were put.
     #[derive(Default)]
     struct Memory(Mutex<(HashMap<Digest, Vec<u8>>, u64)>);
 
@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn aged(path: &Path) {
-        // Until the stamp of a file that was just written may be believed.
+        // Wait until the stamp of a file that was just written is trusted.
         while !settled(&std::fs::metadata(path).unwrap(), now()) {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -311,7 +311,8 @@ mod tests {
         assert!(written > 0, "the list is remembered");
         assert_eq!(all(), expected);
         assert_eq!(store.written(), written, "nothing is new");
-        // Another content of the same length, with the time set back: the inode tells.
+        // Other content of the same length, with the time set back: the time of the inode shows the
+        // change.
         let meta = std::fs::metadata(&paths[77]).unwrap();
         let file = File::options().write(true).open(&paths[77]).unwrap();
         file.write_all_at(b"TEST", 0).unwrap();
@@ -320,7 +321,7 @@ mod tests {
         assert_eq!(now[77], Digest::of(b"TEST 77"));
         assert_eq!(now[..77], expected[..77]);
         assert_eq!(now[78..], expected[78..]);
-        // Only the piece that it stands in is written anew, once its stamp may be believed.
+        // Once its stamp is trusted, only the piece with this file is rewritten.
         aged(&paths[77]);
         assert_eq!(all()[77], Digest::of(b"TEST 77"));
         assert!(store.written() <= written + 2);
@@ -334,7 +335,7 @@ mod tests {
         let store = Memory::default();
         let path = dir.path().join("a");
         let place = Digest::of(b"place");
-        // However quickly changes follow each other, each is seen.
+        // Every change is noticed, however quickly changes follow each other.
         for i in 0..200u32 {
             std::fs::write(&path, i.to_le_bytes()).unwrap();
             let got = contents_of(std::slice::from_ref(&path), &place, &store);

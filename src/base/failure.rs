@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(lasting(Failure::new(FailureKind::Refused, "no")), Lasting::ForNow);
         assert_eq!(lasting(Failure::machine("the disk is full")), Lasting::Never);
         assert_eq!(lasting(Failure::stopped()), Lasting::Never);
-        // The words decide nothing.
+        // The kind never depends on the words.
         assert_eq!(Failure::from("unsupported: vectors").kind, FailureKind::Item);
     }
 }

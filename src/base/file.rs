@@ -190,7 +190,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.json");
         write(&path, "one").unwrap();
-        // A file as any program makes it.
+        // A file as other programs make it.
         fs::write(dir.path().join("usual"), "").unwrap();
         assert_eq!(mode(&path), mode(&dir.path().join("usual")));
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
-        // SAFETY: the name is a string that ends.
+        // SAFETY: the name ends with a NUL.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         for path in [dir.path(), &pipe, Path::new("/dev/zero"), Path::new("/dev/null")] {
             assert!(read(path, 10).is_err(), "{}", path.display());
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(error.help.as_deref(), Some("the folder has to be there"));
         let pipe = dir.path().join("pipe");
         let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
-        // SAFETY: the name is a string that ends.
+        // SAFETY: the name ends with a NUL.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         let reader = std::thread::spawn({
             let pipe = pipe.clone();

@@ -105,7 +105,7 @@ mod tests {
         stop.ask();
         stop.ask();
         assert!(waiting.join().expect("no panic"));
-        // It stays asked for, for those who come later.
+        // A later wait sees the request, too.
         let event = stop.event().expect("there are descriptors");
         let mut fds = [PollFd::from_borrowed_fd(event, PollFlags::IN)];
         assert_eq!(poll(&mut fds, None), Ok(1));

@@ -108,7 +108,7 @@ mod tests {
         }
         let mutants = all.iter().filter(|w| w.by.is_some());
         assert!(mutants.clone().count() >= 10, "{names:?}");
-        // None is a test of what is forbidden at the same time.
+        // No mutant is also a conformance test.
         for mutant in mutants {
             let (_, of) = mutant.by.as_ref().unwrap();
             assert!(all.iter().any(|w| w.by.is_none() && w.test.name == *of), "{of}");

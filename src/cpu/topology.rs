@@ -128,7 +128,7 @@ fn by_cores(
 mod tests {
     use super::*;
 
-    /// What the kernel writes of cores, each with the processors that are its hyper-threads.
+    /// A folder with the kernel's description of cores, each with its hyper-threads.
     fn machine(cores: &[&str], name: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for core in cores {
@@ -173,7 +173,7 @@ mod tests {
             let chosen = |on, smt| chosen(x86.path(), on, smt);
             assert_eq!(chosen("", Smt::Pairs).unwrap(), "0,4,1,5,2,6,3,7");
             assert_eq!(chosen("", Smt::Cores).unwrap(), "0,1,2,3");
-            // Of a list, with its order.
+            // Of a list, in its order.
             assert_eq!(chosen("5,0,1,4", Smt::Cores).unwrap(), "5,0");
             assert_eq!(chosen("3,1,2,6", Smt::Pairs).unwrap(), "2,6");
             let none = "no core has two hyper-threads among the processors 0,1,2";

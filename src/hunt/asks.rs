@@ -176,7 +176,7 @@ mod tests {
         let one = test(&format!("{LOAD}{fence}{LOAD}"), "0:r0=0");
         let other = one.replace("(x,", "(y,");
         assert_eq!(sequences(&one), sequences(&other));
-        // It matters whether two are the same.
+        // It matters whether two locations are the same.
         let two = one.replacen("(x,", "(y,", 1);
         assert_ne!(sequences(&one), sequences(&two));
         assert_eq!(sequences(&one).len(), 3);

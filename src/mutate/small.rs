@@ -233,14 +233,14 @@ mod tests {
         assert_eq!(distinct.len(), all.len());
         let has = |part: &str| all.iter().any(|t| t.name.contains(part));
         assert!(has("X") && has("A") && has("acq") && has("rel") && has("-f-"));
-        // Message passing, each way round.
+        // Message passing, with the threads in either order.
         assert!(has("WxWyrel+RyacqRx") || has("RyacqRx+WxWyrel") || has("RxacqRy+WyWxrel"));
         for name in distinct {
             for thread in name.split('+') {
                 assert!(!thread.ends_with("acq") && !thread.ends_with("-f-"), "{name}");
             }
         }
-        // Two exchanges of one place, both of which find the initial value.
+        // Two exchanges of one location, both of which read the initial value.
         assert!(has("Xx+Xx"));
     }
 

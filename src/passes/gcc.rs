@@ -436,7 +436,7 @@ mod tests {
     const TREE: &str =
         "{\n  <bb 2> :\n  __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 3, 2);\n}";
 
-    /// What a pass says of a function, before its code.
+    /// Remarks of a pass on a function, before its code.
     const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
 
     /// As RISC-V has it: the orders are operands.
@@ -480,13 +480,13 @@ mod tests {
         let trail = trail(&wrong, &[(1, "f".to_string())]).expect("a pass");
         assert_eq!(trail.before, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_add_12"]);
         assert_eq!(trail.after, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_nand_12"]);
-        // On trees, too; which value is returned is told by other code.
+        // The same in trees; other code says which value is returned.
         let new = tree.replace("fetch_add", "add_fetch");
         let sub = tree.replace("fetch_add", "fetch_sub");
         let trees = |last: &str| [dump(1, "a", false, tree), dump(2, "b", false, last)];
         assert_eq!(found(&trees(&sub)), ("b".into(), Sure::Likely, operation));
         assert!(super::trail(&trees(&new), &[(1, "f".to_string())]).is_none());
-        // Where all compute the same and nothing orders others, nobody is suspected.
+        // If all compute the same and nothing orders accesses, no pass is suspected.
         let right = then(&[("vregs", &add), ("combine", &add), ("final", &add)]);
         assert!(super::trail(&right, &[(1, "f".to_string())]).is_none());
     }
@@ -510,7 +510,7 @@ mod tests {
         let list = |body: &str| patterns(&text(body)).expect("instructions");
         assert_eq!(list(OPERANDS), ["UNSPEC_COMPARE_AND_SWAP release acquire"]);
         assert_eq!(list(BARRIER), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
-        // A dump that lists the function twice, and one that lists a part of it.
+        // A dump with the function listed twice, and one with a partial list.
         let part =
             BARRIER.split_once("\n(insn 14").map(|(part, _)| part).expect("two instructions");
         for body in [format!("{BARRIER}\n{BARRIER}"), format!("{BARRIER}\nsaid:\n{part}\nmore")] {
@@ -524,7 +524,7 @@ mod tests {
     fn where_orders_end_is_who_is_suspected() {
         let operation = "compare-exchange release acquire 32".to_string();
         let tree = |n| dump(n, "optimized", false, TREE);
-        // The order is gone where RTL begins.
+        // The order is lost where RTL begins.
         let said = dump(1, "modref1", false, &format!("{REMARKS}{TREE}"));
         let early = dump(0, "original", false, REMARKS);
         let power = [
@@ -535,10 +535,10 @@ mod tests {
             dump(3, "final", true, BARRIER),
         ];
         assert_eq!(found(&power), ("expand".into(), Sure::Likely, operation.clone()));
-        // It is there up to the end.
+        // The order is kept up to the end.
         let riscv = [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];
         assert_eq!(found(&riscv), ("final".into(), Sure::Likely, operation.clone()));
-        // A pass on trees weakens it.
+        // A pass on trees weakens the order.
         let weaker = dump(2, "fab1", false, &TREE.replace("3, 2);", "0, 0);"));
         let last = dump(3, "expand", true, BARRIER);
         assert_eq!(

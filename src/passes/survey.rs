@@ -401,7 +401,7 @@ mod tests {
         format!("define void @{name}() {{\n  {line}\n  ret void\n}}\n")
     }
 
-    /// The passes of each unit's steps, with their places.
+    /// The passes of each unit's steps, with their epochs and rounds.
     fn steps(printed: &str) -> Vec<Option<Vec<(String, u32, u32)>>> {
         let all = histories(printed, &[frame(0), frame(1)]);
         let step = |s: &Step| (s.pass.clone(), s.at.epoch, s.at.round);
@@ -434,7 +434,7 @@ mod tests {
             after("B", "t1_P0", &function("t1_P0", TWO)),
             idle("C", "(t0_P0)"),
             after("C", "(t1_P0)", &function("t1_P0", THREE)),
-            // Attributes that change are no change of code.
+            // Changed attributes are not a change of code.
             after("D", "t1_P0", &function("t1_P0", THREE).replace("() {", "() #0 {")),
             after("M", "[module]", &(function("t0_P0", THREE) + &function("t1_P0", THREE))),
         ]
@@ -452,7 +452,7 @@ mod tests {
         let part = after("LoopRotatePass", "loop %3 in function t1_P0", "; Loop:\n3:\n");
         let found = steps(&(start() + &part));
         assert!(found[0].is_some() && found[1].is_none());
-        // Of a loop, older compilers do not say where it is.
+        // Older compilers do not name the function of a loop.
         let before = after("A", "t0_P0", &function("t0_P0", TWO));
         let part = after("LoopRotatePass", "<unnamed loop>", "; Loop:\n3:\n");
         let found = steps(&(start() + &before + &part));
@@ -461,7 +461,7 @@ mod tests {
             after("A", "t0_P0", &function("t0_P0", "%1 = load i32, ptr @switch.table.t0_P0"));
         let found = steps(&(start() + &table));
         assert!(found[0].is_none() && found[1].is_some());
-        // Nothing is known without what the passes began with.
+        // Without the first code, nothing is known.
         assert!(steps(&after("A", "t0_P0", &function("t0_P0", TWO)))[0].is_none());
     }
 }

@@ -623,7 +623,7 @@ define internal i32 @twice(i32 noundef %v) {
         let table = thread.init.iter().find(|i| i.place.to_string() == "module_table");
         let values = [4, 5, 6].map(Value::Int).to_vec();
         assert_eq!(table.and_then(|t| t.value.clone()), Some(InitValue::Array(values)));
-        // What is left is the code of one function: what it computes is what the module does.
+        // The remaining code is one function that computes what the module computes.
         let source = litmake_base::diag::Source::new("t", "");
         let lines = &thread.lines;
         let code = litmake_isa::Isa::thread(

@@ -140,13 +140,13 @@ mod tests {
             let expected: Vec<u32> = all.iter().filter(|n| !needed.contains(n)).copied().collect();
             assert_eq!(list, expected);
         }
-        // Two that do not go together: the first stays.
+        // Two passes that cannot be left out together: the first is.
         let (mut list, mut trials) = (Vec::new(), TRIALS);
         let mut goes = |l: &[u32]| !(l.contains(&3) && l.contains(&30));
         grow(&mut goes, &mut list, &all, &mut trials);
         assert_eq!(list.len(), 39);
         assert!(list.contains(&3) && !list.contains(&30));
-        // What it is too late to ask about is not added.
+        // Passes are not added once the trials are used up.
         let (mut list, mut trials, mut asked) = (Vec::new(), 5, 0);
         let mut goes = |l: &[u32]| {
             asked += 1;

@@ -209,11 +209,12 @@ mod tests {
         let still = |t: &str| if t == "a" { Seen::Clean } else { Seen::Differs };
         assert_eq!(after(&still, false), []);
         assert_eq!(after(&|_| Seen::Nothing, false), []);
-        // What differs and was not looked into may be that bug.
+        // A difference that was not looked into may be that bug.
         assert_eq!(after(&|_| Seen::Clean, true), []);
     }
 
-    /// A run that looked at passes knows what one without them knew, and the other way round.
+    /// A run that examines passes recognises a bug from a baseline without them, and the other way
+    /// round.
     #[test]
     fn a_bug_is_known_by_its_root_cause_and_by_its_forms() {
         let root = |id: &str, forms: &[&str]| Finding {

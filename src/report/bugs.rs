@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(kept, [("a", "p"), ("a", "q")]);
         assert_eq!((&*bug.test, &*bug.profiles[0]), ("a", "p"), "the smallest is the example");
         assert_eq!(bugs(None, &ALL)[0].occurrences.len(), 5);
-        // In whatever order they come.
+        // The result does not depend on the order.
         let mut turned = ALL;
         turned.reverse();
         assert_eq!(bugs(Some(2), &turned), bugs(Some(2), &ALL));

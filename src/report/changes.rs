@@ -119,7 +119,8 @@ mod tests {
             report.changes[0].tests.iter().map(|t| t.known).collect::<Vec<bool>>()
         };
         assert_eq!(marked(first.clone()), [true, false]);
-        // Fewer outcomes are known; others, or another direction, are not.
+        // A change with fewer outcomes is known; one with other outcomes or in the other direction
+        // is not.
         assert_eq!(marked(report(vec![changed("a", &["2"], &[])])), [true]);
         assert_eq!(marked(report(vec![changed("a", &["2", "3"], &[])])), [false]);
         assert_eq!(marked(report(vec![changed("a", &[], &["1"])])), [false]);

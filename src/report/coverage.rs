@@ -244,7 +244,7 @@ mod tests {
         let coverage = gathered(&[
             (&["p"], false, &[("a", false), ("b", true)]),
             (&["q"], false, &[("b", false), ("c", false)]),
-            // A second comparison of the same profile.
+            // Another comparison with the same profile.
             (&["p"], false, &[("a", true), ("c", false)]),
             (&["x", "y", "z"], true, &[("a", false)]),
         ])

@@ -111,7 +111,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    /// The state that a link holds, read as the site reads it.
+    /// The state in a link, decoded as the site decodes it.
     fn state(link: &str) -> serde_json::Value {
         let coded = link.strip_prefix(SITE).expect("a link to the site");
         let json = URL_SAFE_NO_PAD.decode(coded).expect("base64");

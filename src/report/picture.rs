@@ -685,7 +685,7 @@ mod tests {
         }]);
         let red = lines(&forbidden).iter().filter(|l| l.color == "red").count();
         assert_eq!((red, mark(&forbidden).as_deref()), (4, Some("the cycle that `sc` forbids")));
-        // Threads that take turns.
+        // An interleaving.
         let mut turns = buffering(Vec::new());
         turns.fr.pop();
         assert_eq!((mark(&turns), lines(&turns).iter().any(Line::is_marked)), (None, false));

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(bug.forms, ["one", "two"]);
         let root = bug.root.as_ref().expect("a root cause");
         assert_eq!((&*root.pass, &*root.edge, &*root.operation), ("P", "com to sw", RMW));
-        // Its identity is that of the cause, whichever forms were seen.
+        // The id is that of the root cause, whichever forms were seen.
         let alone = joined(vec![finding("three", "P", Sure::Shown, RMW, other)]);
         assert_eq!(alone[0].id, bug.id);
         assert_ne!(bug.id, "one");

@@ -164,7 +164,7 @@ mod tests {
         let (l, h) = poisson_interval(100, 0.99);
         near(l, 76.12);
         near(h, 128.76);
-        // The two ways agree where one takes over from the other.
+        // The two methods agree where one replaces the other.
         let exact = poisson_interval(LARGE, 0.95);
         let normal = poisson_interval(LARGE + 1, 0.95);
         assert!((normal.0 - exact.0 - 1.0).abs() < 0.01, "{exact:?} {normal:?}");

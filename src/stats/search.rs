@@ -187,11 +187,11 @@ pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bo
 const FIRST: f64 = 1.0 / 256.0;
 const LONGER: f64 = 4.0;
 /// An environment is dropped if its count is too low for the rate that the goal needs, by this many
-/// standard deviations: a chance of 1 in 20.
+/// standard deviations: a chance of 5 %.
 const DROPPED: f64 = 1.645;
-/// An environment waits for the next pass if its count is too low by this many: a chance of 3 in
-/// 10. Many environments are nearly good enough, and excluding one of them takes longer than
-/// finding a better one.
+/// An environment waits for the next pass if its count is too low by this many: a chance of 30 %.
+/// Many environments are nearly good enough, and excluding one of them takes longer than finding a
+/// better one.
 const LEFT: f64 = 0.5;
 
 /// The state of a test in an adaptive search.
@@ -424,7 +424,7 @@ mod tests {
     use crate::results::Results;
 
     fn results() -> Results {
-        // One good environment in sixty for each test, the same for tests alike.
+        // One good environment in sixty for each test, the same one for tests of a group.
         let envs: Vec<String> = (0..60)
             .map(|e| {
                 let test = |name: &str, good: bool| {

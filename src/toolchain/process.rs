@@ -469,12 +469,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let count = dir.path().join("count");
         for (what, expected, times) in [
-            // The first time alone.
+            // Only the first time.
             ("test $(wc -l < $C) = 1 && kill -KILL $$; exit 0", "Exit { code: 0", 2),
             ("kill -KILL $$", "Signal { signal: 9", 2),
             ("kill -SEGV $$", "Signal { signal: 11", 1),
             ("exit 1", "Exit { code: 1", 1),
-            // What a driver says of itself decides nothing.
+            // The output of a driver decides nothing.
             (
                 "echo 'fatal error: Killed signal terminated program cc1' >&2; exit 1",
                 "Exit { code: 1",
@@ -524,7 +524,7 @@ mod tests {
         assert!(find("sh").is_some());
     }
 
-    /// Of two folders of packages that have a command, it is always the first by name.
+    /// If two folders of packages have a command, the first by name is used.
     #[test]
     fn commands_are_found_in_folders_of_packages() {
         let dir = tempfile::tempdir().expect("a folder");

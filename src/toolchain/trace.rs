@@ -590,12 +590,12 @@ mod tests {
         let (ended, _) = follow("sleep 1000 & echo $!", dir.path());
         let Ended::Exit { code: 0, stdout, .. } = ended else { panic!("{ended:?}") };
         let child: i32 = String::from_utf8(stdout).unwrap().trim().parse().unwrap();
-        // It is gone, or dead and not yet taken notice of by whoever has to.
+        // The process is gone, or is a zombie that its parent has not waited for.
         let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");
     }
 
-    /// The first program may end before a child of it has shown itself for the first time.
+    /// The first program may end before one of its children has reported itself.
     #[test]
     fn a_child_that_was_only_just_started_is_ended() {
         let dir = tempfile::tempdir().unwrap();

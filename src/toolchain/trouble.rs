@@ -96,10 +96,10 @@ mod tests {
         let refused = settle(no("__int128"), || Ok(()), || no("__int128"));
         let said = "cc failed with status 1: error: __int128";
         assert_eq!(refused, Err(Failure::new(FailureKind::Refused, said)));
-        // A disk that is full.
+        // A full disk.
         let full = settle(no("No space left"), || no("No space left"), || panic!("no second try"));
         assert_eq!(kind(full), FailureKind::Broken(Fault::Machine));
-        // One that was full for a moment.
+        // A disk that was full for a moment.
         assert_eq!(settle(no("No space left"), || Ok(()), || Ok(())), Ok(()));
     }
 
