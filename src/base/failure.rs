@@ -183,7 +183,8 @@ impl Failure {
         self.told(NAMELESS)
     }
 
-    /// The message for `item` where its only thread is `part` of another test.
+    /// The message where the test of the failure is one part of another test. It begins with the
+    /// name of the part, in place of the thread's number.
     pub fn told_of(&self, part: &str, item: &str) -> String {
         let whole = Failure { thread: None, ..self.clone() };
         format!("{part}: {}", whole.told(item))

@@ -70,7 +70,7 @@ enum Order {
     Release,
 }
 
-/// The fences of a test with synchronisation, one for each thread.
+/// The fence of a thread in a test with synchronisation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fence {
     /// Orders accesses of all threads.

@@ -184,6 +184,7 @@ impl Follower {
             }
             if end.is_some() {
                 // It was started before the first program ended, and reported itself later.
+                // SAFETY: it is traced and stopped, so its number is its own.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
                 continue;
             }
