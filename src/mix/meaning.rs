@@ -1,7 +1,7 @@
 //! Describes what a compiled part does, independently of its registers and of the order of its
 //! moves.
 //!
-//! Values are followed through parts without loops. The description is the sequence of the part's
+//! Values are followed through parts without jumps. The description is the sequence of the part's
 //! accesses and fences with the values that they use, and the values that it leaves in private
 //! memory. Parts with equal descriptions count as one sequence, because the parts around them and
 //! models can observe nothing else. It does not know what compiled a part.

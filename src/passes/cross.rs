@@ -135,8 +135,8 @@ pub fn opinion(compiler: &Compiler, asked: &Asked, court: &mut Court) -> Result<
     Ok(Opinion::Names { pass, on })
 }
 
-/// The passes that may be skipped, in order, each with the function that it ran on: `BISECT:
-/// running pass (3) SROAPass on f`.
+/// The passes that may be skipped, in order, each with the function that it ran on:
+/// `BISECT: running pass (3) SROAPass on f`.
 fn numbered(printed: &str, frame: &Frame) -> Vec<(String, String)> {
     let one = |line: &str| {
         let (_, rest) = line.strip_prefix("BISECT: running pass (")?.split_once(") ")?;

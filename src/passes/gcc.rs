@@ -237,8 +237,8 @@ fn order(word: &str) -> Option<&'static str> {
     ORDERS.get(number & 0xff).copied()
 }
 
-/// The atomic operations in a function in trees, in order: `store release 32`, `read-modify-write
-/// relaxed 8 by add`.
+/// The atomic operations in a function in trees, in order: `store release 32`,
+/// `read-modify-write relaxed 8 by add`.
 fn calls(text: &str) -> Vec<String> {
     text.lines().filter_map(call).collect()
 }
@@ -342,8 +342,8 @@ fn listing(text: &str) -> Option<Vec<String>> {
     done
 }
 
-/// The numbers of an instruction, its predecessor and its successor, if a line begins one: `(insn/f
-/// 33 32 5 ...`.
+/// The numbers of an instruction, its predecessor and its successor, if a line begins one:
+/// `(insn/f 33 32 5 ...`.
 fn head(line: &str) -> Option<(u32, u32, u32)> {
     let mut words = line.strip_prefix('(')?.split(' ').skip(1);
     let mut number = || words.next()?.parse().ok();

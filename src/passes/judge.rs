@@ -1,5 +1,4 @@
-//! Judges tests against the outcomes of their source, under the models for which findings are
-//! asked.
+//! Judges code by the outcomes of its source, under the models of a command.
 //!
 //! It does not know where the tests come from.
 

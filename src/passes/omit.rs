@@ -135,8 +135,8 @@ fn beside(compiler: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with('-')).then(|| format!("llc{rest}"))
 }
 
-/// The name of a pass in options, which dumps give after the long name: `Machine code sinking
-/// (machine-sink)`.
+/// The name of a pass in options, which dumps give after the long name:
+/// `Machine code sinking (machine-sink)`.
 fn short(pass: &str) -> Option<&str> {
     Some(pass.strip_suffix(')')?.rsplit_once('(')?.1)
 }

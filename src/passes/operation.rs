@@ -123,8 +123,8 @@ fn said(kind: &str, orders: &[&str], width: Option<u32>) -> String {
     words.chain(width.as_deref()).collect::<Vec<_>>().join(" ")
 }
 
-/// The operation of an access of machine code in the form of `machine`: `load store release (s32)
-/// by SWPLW`.
+/// The operation of an access of machine code in the form of `machine`:
+/// `load store release (s32) by SWPLW`.
 fn of_access(access: &str) -> String {
     let access = access.trim_end_matches(DROPPED);
     let (memory, name) = access.split_once(BY).unwrap_or((access, ""));
