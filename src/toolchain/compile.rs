@@ -584,8 +584,8 @@ pub fn request<'a>(
     }
 }
 
-/// A request that asks the compiler about itself, which takes little time. A profile with less time
-/// than that gets no answers.
+/// A request that asks the compiler about itself, which takes little time: at most 30 s, or the
+/// profile's limit if that is shorter.
 pub fn question<'a>(
     profile: &'a Profile,
     program: &'a Path,

@@ -284,7 +284,7 @@ fn start(
             }
         }
     }
-    // Registers that always read as zero have no number.
+    // A register that always reads as zero has no entry.
     let mut regs: Vec<Option<Known>> =
         (0..flat.code.regs.len()).map(|r| Some(Known::Start(r as u16))).collect();
     for (reg, val) in &flat.code.reg_init {
