@@ -153,7 +153,7 @@ fn twice(body: &Stmt) -> Stmt {
     )
 }
 
-/// Removes what encloses statements. Splits a local from the call that computes it.
+/// Removes what encloses statements, and keeps a call that computes a local without the local.
 fn unwrap(s: &Stmt) -> Vec<Vec<Stmt>> {
     match &s.kind {
         StmtKind::If { yes, no, cond } => {
