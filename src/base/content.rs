@@ -1,13 +1,13 @@
-//! Digests of the content of files, with a shortcut for files that are as they were.
+//! Computes digests of files, and remembers them for files that have not changed.
 //!
-//! A digest that was worked out is remembered with a stamp of its file: device, inode, size, and
-//! the times of the last change of the content and of the inode, which nobody sets at will. Equal
-//! stamps spare the reading; a different one only means that the file is read, so that touching
-//! or copying files changes nothing. Two things keep the shortcut honest: a file that was changed
-//! so shortly before it was read that another change might leave the same stamp is not
-//! remembered, and what is remembered is looked at again after a day.
+//! A digest is stored together with a stamp of its file: device, inode, size, and the times of the
+//! last change of the content and of the inode. Programs cannot set the last of these. A file with
+//! an equal stamp is not read; one with another stamp is read, so that touching or copying a file
+//! changes no digest. Two rules keep this safe: a digest is not stored if the file changed so
+//! shortly before it was read that another change could leave the same stamp, and a stored digest
+//! is checked again after a day.
 //!
-//! It does not know what is in the files.
+//! It does not know what the files contain.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -22,19 +22,19 @@ use super::digest::{Digest, Keyer};
 use super::records::{Kind, Put, Records};
 use crate::file;
 
-/// After this long what is remembered is looked at again.
+/// The age at which a stored digest is checked again.
 const TRUSTED: Duration = Duration::from_secs(24 * 3600);
-/// Below this a single file is as quickly read as looked up.
+/// A single file below this size is read as fast as it is looked up.
 const LARGE: u64 = 1 << 16;
 
 const STAMP_LEN: usize = 48;
 
-/// What a file was like when it was read.
+/// The state of a file when it was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stamp([u8; STAMP_LEN]);
 
 impl Stamp {
-    /// What tells a later version of a file from this one: place, size and times.
+    /// Place, size and times, which differ after a later change.
     pub fn of(meta: &Metadata) -> Stamp {
         let fields = [
             meta.dev(),
@@ -51,14 +51,14 @@ impl Stamp {
         Stamp(out)
     }
 
-    /// As it is stored.
+    /// The stored form.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Whether any later change will show in the stamp. File systems keep times in steps: of
-/// milliseconds where a time has a fraction of one, else of up to two seconds.
+/// Whether every later change would change the stamp. File systems round times: to milliseconds or
+/// less if a time has a fraction of a millisecond, else to up to two seconds.
 fn settled(meta: &Metadata, now: Duration) -> bool {
     let changed = Duration::new(meta.ctime().max(0) as u64, meta.ctime_nsec().max(0) as u32);
     let step = match meta.ctime_nsec() % 1_000_000 {
@@ -73,7 +73,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The digest of one file's content.
+/// The digest of one file.
 pub fn content_of(path: &Path, known: &dyn Records) -> io::Result<Digest> {
     let digest = remembered("digest", path, known, |file| {
         let mut hasher = blake3::Hasher::new();
@@ -83,7 +83,7 @@ pub fn content_of(path: &Path, known: &dyn Records) -> io::Result<Digest> {
     Digest::from_slice(&digest).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// What is made of one file's content, remembered where the file is large.
+/// The result of `make` on one file, remembered where the file is large.
 pub fn remembered(
     what: &str,
     path: &Path,
@@ -118,9 +118,8 @@ fn fresh(time: &[u8], now: Duration) -> bool {
     read <= now.as_secs() && now.as_secs() - read < TRUSTED.as_secs()
 }
 
-/// The digests of many files, in the order of their paths. What is remembered lies in the
-/// store, cut into pieces, so that one changed file writes one piece anew; `place` tells one
-/// list of files from another.
+/// The digests of many files, in the order of their paths. They are stored in pieces, so that one
+/// changed file rewrites one piece. `place` tells lists of files apart.
 pub fn contents_of(
     paths: &[PathBuf],
     place: &Digest,
@@ -155,7 +154,7 @@ pub fn contents_of(
     out.into_iter().flat_map(|(_, digests)| digests).collect()
 }
 
-/// A file that is remembered.
+/// The stored digest of a file.
 struct Seen<'a> {
     name: &'a [u8],
     stamp: &'a [u8],
@@ -215,7 +214,7 @@ fn piece_of(
     }
     let renewed = seen.is_empty() && !to_keep.is_empty();
     if to_keep != body || renewed {
-        // The day counts from the oldest reading in the piece.
+        // The day starts at the oldest reading in the piece.
         let time = match renewed {
             true => now.as_secs().to_le_bytes(),
             false => time.try_into().unwrap_or_default(),
@@ -225,7 +224,7 @@ fn piece_of(
     out
 }
 
-/// Digest, stamp, and whether the file was read.
+/// The digest and metadata of a file, and whether it was read.
 fn one_of(
     path: &Path,
     before: Option<&Seen>,
@@ -239,7 +238,8 @@ fn one_of(
             return Ok((digest, meta, false));
         }
     }
-    // The stamp is that of the file that is read, taken before it is.
+    // Metadata of the opened file, taken before it is read: a change during the reading then gives
+    // another stamp.
     let mut file = file::open(path)?;
     let meta = file.metadata()?;
     buffer.clear();
@@ -253,7 +253,7 @@ mod tests {
     use std::collections::HashMap;
     use std::os::unix::fs::FileExt;
 
-    /// Records in memory, and how many were put.
+    /// Records in memory, and the number of records that were put.
     #[derive(Default)]
     struct Memory(Mutex<(HashMap<Digest, Vec<u8>>, u64)>);
 
@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn aged(path: &Path) {
-        // Until the stamp of a file that was just written may be believed.
+        // Wait until the stamp of a file that was just written is trusted.
         while !settled(&std::fs::metadata(path).unwrap(), now()) {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -311,7 +311,8 @@ mod tests {
         assert!(written > 0, "the list is remembered");
         assert_eq!(all(), expected);
         assert_eq!(store.written(), written, "nothing is new");
-        // Another content of the same length, with the time set back: the inode tells.
+        // Other content of the same length, with the time set back: the time of the inode shows the
+        // change.
         let meta = std::fs::metadata(&paths[77]).unwrap();
         let file = File::options().write(true).open(&paths[77]).unwrap();
         file.write_all_at(b"TEST", 0).unwrap();
@@ -320,7 +321,7 @@ mod tests {
         assert_eq!(now[77], Digest::of(b"TEST 77"));
         assert_eq!(now[..77], expected[..77]);
         assert_eq!(now[78..], expected[78..]);
-        // Only the piece that it stands in is written anew, once its stamp may be believed.
+        // Once its stamp is trusted, only the piece with this file is rewritten.
         aged(&paths[77]);
         assert_eq!(all()[77], Digest::of(b"TEST 77"));
         assert!(store.written() <= written + 2);
@@ -334,7 +335,7 @@ mod tests {
         let store = Memory::default();
         let path = dir.path().join("a");
         let place = Digest::of(b"place");
-        // However quickly changes follow each other, each is seen.
+        // Every change is noticed, however quickly changes follow each other.
         for i in 0..200u32 {
             std::fs::write(&path, i.to_le_bytes()).unwrap();
             let got = contents_of(std::slice::from_ref(&path), &place, &store);

@@ -1,20 +1,21 @@
-//! Where long lists of names are cut, so that a name that is added moves few others.
+//! Cuts long lists of names into shards so that an added name changes few of them.
 //!
-//! It does not know what the names are of.
+//! It does not know what is named.
 
-/// Shards are about this long; the cut depends on names alone, so that an added item moves no
-/// other item into another shard.
+/// The average length of a shard. Whether a shard ends at a name depends on that name alone, so an
+/// added name moves no other into another shard.
 const MEAN_ROWS: u64 = 512;
 const MAX_ROWS: usize = 2048;
 
-/// Where to cut a list of names: the ends of the shards.
+/// The ends of the shards of a list of names.
 pub fn cuts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut out = Vec::new();
     let mut start = 0;
     let mut count = 0;
     for (i, name) in names.enumerate() {
         count = i + 1;
-        // FNV-1a, mixed once more: names that count up should not cut in step.
+        // FNV-1a, mixed once more: names that are numbered in sequence should not be cut at regular
+        // distances.
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for byte in name.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -1,7 +1,7 @@
-//! Diagnostics: a message, where in which text it points, and what to do about it.
+//! Diagnostics: a message, the place in a text that it is about, and what to do.
 //!
-//! Every reader of text in the program reports through this one type. It knows nothing of
-//! litmus tests, models or pipelines, and it never prints by itself.
+//! Every reader of text reports its errors through this type. It knows nothing of litmus tests,
+//! models or pipelines, and it never prints.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,34 +11,35 @@ use super::failure::FailureKind;
 /// A named text that diagnostics point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What diagnostics call it: a path, or words.
+    /// The name in diagnostics: a path, or words.
     pub name: Arc<str>,
-    /// All of it.
+    /// The whole text.
     pub text: Arc<str>,
-    /// Where the text stands in another.
+    /// The outer text and the part of it that this text stands for, if any.
     within: Option<Arc<(Source, Span)>>,
-    /// The name is known to whoever reads diagnostics, and not here.
+    /// The name is filled in later, by the code that shows the diagnostic.
     nameless: bool,
 }
 
 impl Source {
-    /// A text that stands for itself.
+    /// A text that is not part of another.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
         Source { name: name.into(), text: text.into(), within: None, nameless: false }
     }
 
-    /// The text of an item whose name is not known: failures leave room for it.
+    /// The text of an item whose name is filled in later.
     pub fn nameless(text: impl Into<Arc<str>>) -> Source {
         Source { nameless: true, ..Source::new("@", text) }
     }
 
-    /// What a part of another text means: diagnostics point into that text.
+    /// A text that stands for a part of another; diagnostics point into the outer text.
     pub fn within(outer: &Source, span: Span, text: impl Into<Arc<str>>) -> Source {
         let within = Some(Arc::new((outer.clone(), span)));
         Source { name: outer.name.clone(), text: text.into(), within, nameless: outer.nameless }
     }
 
-    /// A place as diagnostics show it: all of a part that is not what it means, letter by letter.
+    /// Maps a span to the original text. Where the text was rewritten, the span is the whole
+    /// original part.
     fn shown(&self, span: Span) -> (Source, Span) {
         let Some((outer, part)) = self.within.as_deref() else { return (self.clone(), span) };
         let same = outer.text.get(part.start as usize..part.end as usize) == Some(&*self.text);
@@ -64,42 +65,42 @@ impl Source {
 pub struct Span {
     /// The first byte.
     pub start: u32,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u32,
 }
 
 impl Span {
-    /// From a byte to the one behind the last.
+    /// A span from a byte to the one after the last.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// The least range that has both in it.
+    /// The smallest span that contains both.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// One error about one text.
+/// An error, usually about a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diag {
-    /// What is wrong, or what was expected, without a place.
+    /// What is wrong, or what was expected; the place is separate.
     pub message: String,
-    /// The text that it is about, where it is about one.
+    /// The text that the error is about, if any.
     pub source: Option<Source>,
-    /// The part of that text which is underlined.
+    /// The part of the text to underline.
     pub span: Option<Span>,
     /// What to do about it.
     pub help: Option<String>,
-    /// What is decided about it is decided by this.
+    /// The kind of failure. Decisions depend on it, never on the message.
     pub kind: FailureKind,
 }
 
-/// What reading and loading give: a value, or one error for people.
+/// The result of reading or loading: a value, or one error for people.
 pub type Result<T> = std::result::Result<T, Box<Diag>>;
 
 impl Diag {
-    /// An error that has no place yet.
+    /// An error without a place.
     #[cold]
     pub fn new(message: impl Into<String>) -> Box<Diag> {
         Box::new(Diag {
@@ -117,21 +118,21 @@ impl Diag {
         Diag::new(message).or_at(source, span)
     }
 
-    /// The same error of another kind.
+    /// Sets the kind of failure.
     #[cold]
     pub fn kind(mut self: Box<Self>, kind: FailureKind) -> Box<Diag> {
         self.kind = kind;
         self
     }
 
-    /// The same error with what to do about it.
+    /// Sets the help.
     #[cold]
     pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Diag> {
         self.help = Some(help.into());
         self
     }
 
-    /// Gives a place to a diagnostic that has none yet.
+    /// Sets the place, if the error has none.
     #[cold]
     pub fn or_at(mut self: Box<Self>, source: &Source, span: Span) -> Box<Diag> {
         if self.source.is_none() {
@@ -141,13 +142,13 @@ impl Diag {
         self
     }
 
-    /// All of it behind the name of its source, where that is not known.
+    /// The message from the place on, if the name of its source is to be filled in later.
     pub fn without_name(&self) -> Option<String> {
         let source = self.source.as_ref().filter(|s| s.nameless)?;
         self.span.map(|span| self.located(source, span))
     }
 
-    /// Behind the name of the source: line and column, message, the offending line, help.
+    /// What follows the name of the source: line and column, message, the offending line, help.
     fn located(&self, source: &Source, span: Span) -> String {
         let (line, col) = source.line_col(span.start as usize);
         let mut out = format!(":{line}:{col}: error: {}\n", self.message);
@@ -182,10 +183,10 @@ impl fmt::Display for Diag {
 
 impl std::error::Error for Diag {}
 
-/// Longer words are not compared: that takes the product of their lengths.
+/// Words that are longer are not compared: the time grows with the product of the lengths.
 const LONGEST_WORD: usize = 100;
 
-/// The candidate nearest to a misspelt word, where one is near enough to suggest.
+/// The candidate nearest to a misspelt word, if one is near enough to be suggested.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     let far = |c: &&str| {
@@ -201,7 +202,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// Edit distance, where swapping two neighbours counts once.
+/// Edit distance, in which swapping two neighbours counts as one edit.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];

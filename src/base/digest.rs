@@ -1,7 +1,7 @@
-//! Digests: how anything is named by its content.
+//! Digests: names of content.
 //!
-//! A digest knows its function's name, so that stores and servers with another one can be told
-//! apart. It does not know what was hashed.
+//! A digest knows the name of its hash function, so that stores and servers that use another one
+//! can be told apart. It does not know what was hashed.
 
 use std::fmt;
 
@@ -18,22 +18,22 @@ impl Digest {
         Digest(*blake3::hash(bytes).as_bytes())
     }
 
-    /// A digest that was stored; none where its length is another.
+    /// A stored digest; `None` where the length is wrong.
     pub fn from_slice(bytes: &[u8]) -> Option<Digest> {
         Some(Digest(bytes.try_into().ok()?))
     }
 
-    /// The first 64 bits, in the order in which digests sort.
+    /// The first 64 bits, as a number that sorts as digests do.
     pub fn prefix(&self) -> u64 {
         u64::from_be_bytes(self.0[..8].try_into().expect("eight bytes"))
     }
 
-    /// All of it, without the name of the function.
+    /// The whole digest in hexadecimal, without the name of the function.
     pub fn hex(&self) -> String {
         self.0.iter().map(|b| format!("{b:02x}")).collect()
     }
 
-    /// Enough of it to tell two apart on a screen.
+    /// The first 12 hexadecimal digits, enough to tell two digests apart on a screen.
     pub fn short(&self) -> String {
         self.0[..6].iter().map(|b| format!("{b:02x}")).collect()
     }
@@ -77,8 +77,8 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Builds a key out of named fields. Every field is framed by its length, so that no two
-/// different lists of fields hash alike.
+/// Builds a key from named fields. Every field is preceded by its length, so that different lists
+/// of fields never give the same input to the hash.
 #[derive(Clone)]
 pub struct Keyer(blake3::Hasher);
 

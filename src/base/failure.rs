@@ -1,7 +1,7 @@
-//! Why something came to nothing, in kinds. Whatever is decided about a failure is decided by its kind:
-//! whether it is kept, whose doing it is, what is said of it. Its words are for people alone.
+//! Failures and their kinds. Every decision about a failure (whether it is cached, who is to blame,
+//! what is reported) uses its kind; its message is for people only.
 //!
-//! It does not know who fails at what.
+//! It does not know which work fails.
 
 use std::fmt::Display;
 
@@ -9,73 +9,74 @@ use serde::{Deserialize, Serialize};
 
 use super::diag::Diag;
 
-/// What a failure is, for whoever decides something about it.
+/// The kind of a failure, on which decisions depend.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The item is wrong in itself: it cannot be read.
+    /// The item cannot be read.
     Unreadable,
-    /// The item needs something that is not done here.
+    /// The item needs something that litmake does not support.
     Unsupported,
-    /// The language in which the item would have to be written has nothing that says it.
+    /// The item has something that the language of the compiler lacks.
     Inexpressible,
     /// Any other reason that lies in the item.
     #[default]
     Item,
-    /// The item is left out on purpose: what was to be done would be of no use.
+    /// The item is left out on purpose: work on it would be of no use.
     LeftOut,
-    /// A tool or a device says no to the item. It may have said so for a reason of its own.
+    /// A tool or a device rejected the item, perhaps for a reason of its own.
     Refused,
-    /// A tool or the machine failed, or nobody has looked whether they did.
+    /// A tool or the machine failed, or that has not been ruled out.
     Broken(Fault),
     /// The run is being stopped.
     Stopped,
 }
 
-/// What is wrong with a tool or with the machine that it runs on.
+/// The ways in which a tool or its machine fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The tool ended with a status that says no. Whether that is the item's doing is open.
+    /// The tool ended with a failing status; the cause may be the item or the tool.
     Open,
-    /// The tool was ended by this signal; by none where the tool itself says that it crashed.
+    /// The tool was ended by this signal; `None` where the tool itself reported a crash.
     Crashed(Option<i32>),
-    /// The tool did not end in its time.
+    /// The tool did not end in time.
     Hung,
-    /// The work did not end in its time.
+    /// The work did not end in time.
     OutOfTime,
-    /// What it takes is not there, or cannot be started: a tool, a device, a model.
+    /// A tool, device or model is missing or cannot be started.
     Missing,
-    /// The tool says that all is well, and what it wrote cannot be used.
+    /// The tool reported success, but its output cannot be used.
     Output,
-    /// The device was lost, or hangs.
+    /// The device was lost or hangs.
     Lost,
-    /// The tool says no to a plain input too, files cannot be written, content has gone.
+    /// The machine is at fault: the tool rejects even a simple input, files cannot be written, or
+    /// content has gone.
     Machine,
     /// The fault is litmake's own.
     Own,
 }
 
-/// For how long a failure is believed.
+/// How long a failure is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// It depends on the item alone.
+    /// For ever: it depends on the item alone.
     ForGood,
-    /// Until it is old, or until somebody asks again.
+    /// Until it is old, or until the user asks again.
     ForNow,
-    /// Another run may fare better.
+    /// Not at all: another run may succeed.
     Never,
 }
 
 impl FailureKind {
-    /// Whether a program crashed or did not end.
+    /// Whether a tool crashed or hung.
     pub fn is_crash(self) -> bool {
         matches!(self, FailureKind::Broken(Fault::Crashed(_) | Fault::Hung))
     }
 
-    /// How long a result with such a failure may stay in the cache.
+    /// How long a result with this failure may stay in the cache.
     pub fn lasting(self) -> Lasting {
         match self {
             FailureKind::Unreadable
@@ -89,16 +90,16 @@ impl FailureKind {
     }
 }
 
-/// Stands for the name of an item where that is not known.
+/// Stands for the name of an item while the name is not known.
 const NAMELESS: &str = "@";
 
-/// Why there is no result. It cannot be formatted, so that no message is made of it by which its kind would
-/// be lost: [`Failure::of`] says more of it, and whoever shows it asks for its text.
+/// Why work on an item gave no result. It does not implement `Display`, because a formatted message
+/// would lose the kind: [`Failure::of`] adds words to it, and code that shows it asks for its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What decisions go by.
+    /// The kind, on which decisions depend.
     pub kind: FailureKind,
-    /// For people.
+    /// The message for people.
     message: String,
     #[serde(default, skip_serializing_if = "Form::is_plain")]
     form: Form,
@@ -107,16 +108,16 @@ pub struct Failure {
     thread: Option<usize>,
 }
 
-/// What a message is the whole of.
+/// The forms of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
-    /// What is wrong.
+    /// Says what is wrong.
     #[default]
     Plain,
-    /// A diagnostic, which says where, and that it is an error.
+    /// A diagnostic: it begins with the place and "error".
     Diagnostic,
-    /// What stands behind the item's name, which work does not know.
+    /// The text after the item's name, which the work does not know.
     AfterName,
 }
 
@@ -126,72 +127,72 @@ impl Form {
     }
 }
 
-/// What work on an item gives.
+/// The result of work on an item.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// A failure, and what people are told.
+    /// A failure with a message for people.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into(), form: Form::Plain, thread: None }
     }
 
-    /// A failure whose message goes on from the item's name.
+    /// A failure whose message continues after the item's name.
     pub fn after_name(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into(), form: Form::AfterName, thread: None }
     }
 
-    /// What is not done here, by its name.
+    /// The failure for a feature that is not supported, by its name.
     pub fn unsupported(what: impl Display) -> Failure {
         Failure::new(FailureKind::Unsupported, format!("unsupported: {what}"))
     }
 
-    /// What a language does not have.
+    /// The failure for a test that has something which a language lacks.
     pub fn inexpressible(language: &str, what: impl Display) -> Failure {
         Failure::new(FailureKind::Inexpressible, format!("{language} has no {what}"))
     }
 
-    /// An item that is left out on purpose.
+    /// The failure for an item that is left out on purpose.
     pub fn left_out(why: impl Into<String>) -> Failure {
         Failure::new(FailureKind::LeftOut, why)
     }
 
-    /// A tool or a machine that failed.
+    /// The failure of a tool or a machine.
     pub fn broken(fault: Fault, message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Broken(fault), message)
     }
 
-    /// A machine that failed in a way that says nothing of the item.
+    /// The failure of a machine, which says nothing about the item.
     pub fn machine(message: impl Into<String>) -> Failure {
         Failure::broken(Fault::Machine, message)
     }
 
-    /// Work that a stop ended.
+    /// The failure of work that was stopped.
     pub fn stopped() -> Failure {
         Failure::new(FailureKind::Stopped, "stopped")
     }
 
-    /// The same failure of another kind.
+    /// The same failure with another kind.
     pub fn kind(self, kind: FailureKind) -> Failure {
         Failure { kind, ..self }
     }
 
-    /// The same, said of a part.
+    /// The same failure, with the name of a part before its message.
     pub fn of(self, part: impl Display) -> Failure {
         Failure::new(self.kind, format!("{part}: {}", self.text()))
     }
 
-    /// The same, said of a thread of the test.
+    /// The same failure, about one thread of the test.
     pub fn of_thread(self, thread: usize) -> Failure {
         Failure { thread: Some(thread), ..self }
     }
 
-    /// The message for people who know no name.
+    /// The message where the item's name is not known.
     pub fn text(&self) -> String {
         self.told(NAMELESS)
     }
 
-    /// The message where the thread that it is of, being the only one of its test, is a part of another
-    /// test.
+    /// The message where the test of the failure is one part of another test. It begins with the
+    /// name of the part, in place of the thread's number.
     pub fn told_of(&self, part: &str, item: &str) -> String {
         let whole = Failure { thread: None, ..self.clone() };
         format!("{part}: {}", whole.told(item))
@@ -208,7 +209,7 @@ impl Failure {
         }
     }
 
-    /// The message as a diagnostic about something.
+    /// The message in the form of a diagnostic about something.
     pub fn diagnostic(&self, about: impl Display) -> String {
         match self.form {
             Form::Diagnostic => self.message.clone(),
@@ -221,17 +222,17 @@ impl Failure {
         self.thread.is_some()
     }
 
-    /// Whether another run may fare better without a change to the item.
+    /// Whether another run may succeed although the item is unchanged.
     pub fn is_broken(&self) -> bool {
         matches!(self.kind, FailureKind::Broken(_))
     }
 
-    /// Whether a stop is the reason.
+    /// Whether the work was stopped.
     pub fn is_stopped(&self) -> bool {
         self.kind == FailureKind::Stopped
     }
 
-    /// As it is stored.
+    /// The stored form.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -242,7 +243,7 @@ impl Failure {
     }
 }
 
-/// What lies in the item and is of no other kind.
+/// A message alone is a failure of the item that has no other kind.
 impl From<String> for Failure {
     fn from(message: String) -> Failure {
         Failure::new(FailureKind::Item, message)
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(lasting(Failure::new(FailureKind::Refused, "no")), Lasting::ForNow);
         assert_eq!(lasting(Failure::machine("the disk is full")), Lasting::Never);
         assert_eq!(lasting(Failure::stopped()), Lasting::Never);
-        // The words decide nothing.
+        // The kind never depends on the words.
         assert_eq!(Failure::from("unsupported: vectors").kind, FailureKind::Item);
     }
 }

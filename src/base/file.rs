@@ -1,7 +1,7 @@
-//! Files as the program reads and writes them. What is read is a file and not a device, and not larger
-//! than it may be; of what is written there is either what was there before or all of what is new.
+//! Reads and writes files safely. Reading rejects devices and files that are too large; writing
+//! leaves either the old content or all of the new.
 //!
-//! It does not know what the files are.
+//! It does not know what the files contain.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,22 +11,22 @@ use std::sync::Arc;
 
 use crate::diag::{Diag, Result};
 
-/// So many links are followed, as the system does.
+/// The number of symbolic links that are followed, as in the kernel.
 const LINKS: usize = 40;
 
-/// Pipelines, profiles and models are no larger.
+/// The largest size of a pipeline, profile or model.
 pub const MAX_TEXT: u64 = 16 << 20;
 
-/// Lists, reports and results are no larger.
+/// The largest size of a list, report or result.
 pub const MAX_DATA: u64 = 1 << 30;
 
-/// What stands for something that is open already; whoever names it means to wait for it.
+/// Whether a path names an open descriptor. The user who names one wants to wait for its data.
 fn is_open_already(path: &Path) -> bool {
     let named = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
     named.iter().any(|n| path.starts_with(n))
 }
 
-/// Opens a file to be read: no folder, and no device or pipe, which may have no end or never begin.
+/// Opens a regular file to be read. Devices and pipes are rejected: they may have no end, or block.
 pub fn open(path: &Path) -> io::Result<File> {
     if is_open_already(path) {
         #[expect(
@@ -46,7 +46,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The content of a file of at most so many bytes.
+/// Reads a file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     open(path)?.take(most.saturating_add(1)).read_to_end(&mut out)?;
@@ -56,17 +56,17 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The error of a file that has more bytes than are read.
+/// The error for a file that is larger than `most` bytes.
 pub fn too_large(most: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", most >> 20))
 }
 
-/// [`read`] for texts.
+/// Like [`read`], for texts.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| not_utf8())
 }
 
-/// What was read, as a text.
+/// Content as text.
 pub fn text(content: Arc<[u8]>) -> io::Result<Arc<str>> {
     std::str::from_utf8(&content).map(Arc::from).map_err(|_| not_utf8())
 }
@@ -75,8 +75,8 @@ fn not_utf8() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")
 }
 
-/// Writes a file as a whole. A link stays a link, and what it leads to is written; a device or a
-/// pipe is written through.
+/// Replaces a whole file. A symbolic link stays, and the file that it leads to is replaced; a
+/// device or a pipe is written directly.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     put(path, content.as_ref()).map_err(|e| {
         let help = match e.kind() {
@@ -88,7 +88,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 }
 
 fn put(path: &Path, content: &[u8]) -> io::Result<()> {
-    // Through these, what the program has printed and what it writes here stay in order.
+    // Through the handles of this process, so that the order with what it prints is kept.
     match path.to_str() {
         Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
             let mut out = io::stdout().lock();
@@ -112,19 +112,19 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // One that may not be written is not replaced either.
+    // A file without write permission must not be replaced either.
     if old.is_some() {
         OpenOptions::new().write(true).open(&path)?;
     }
     let new = tempfile::Builder::new()
         .prefix(".litmake-")
         .suffix(".tmp")
-        // As for any new file: less what the user's mask takes away.
+        // The mode of any new file, before the user's mask.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder);
     let mut new = match new {
         Ok(new) => new,
-        // Of a folder that cannot be written, a file can be.
+        // A file may be writable in a folder that is not.
         Err(e) if e.kind() == ErrorKind::PermissionDenied && old.is_some() => {
             return through(&path, content);
         }
@@ -137,17 +137,17 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     new.as_file().sync_all()?;
     match new.persist(&path) {
         Ok(_) => {}
-        // A file that is mounted on its own is not replaced.
+        // A file that is a mount point cannot be replaced.
         Err(e) if e.error.kind() == ErrorKind::ResourceBusy => return through(&path, content),
         Err(e) => return Err(e.error),
     }
-    // The name is in the folder, and survives with it. Where that is not to be had, so be it.
+    // The new name survives a crash only if the folder is synced. A failure here is ignored.
     #[expect(clippy::disallowed_methods, reason = "it is a folder")]
     let _ = File::open(folder).and_then(|f| f.sync_all());
     Ok(())
 }
 
-/// An error of a temporary file, whose name says nothing to anyone.
+/// The error without the path of the temporary file, which would tell the user nothing.
 fn unnamed(e: io::Error) -> io::Error {
     io::Error::from(e.kind())
 }
@@ -156,7 +156,7 @@ fn through(path: &Path, content: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(content)
 }
 
-/// Where a path leads, though nothing may be there yet.
+/// The path behind symbolic links, whether or not a file is there.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -190,7 +190,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.json");
         write(&path, "one").unwrap();
-        // A file as any program makes it.
+        // A file as other programs make it.
         fs::write(dir.path().join("usual"), "").unwrap();
         assert_eq!(mode(&path), mode(&dir.path().join("usual")));
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
-        // SAFETY: the name is a string that ends.
+        // SAFETY: the name ends with a NUL.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         for path in [dir.path(), &pipe, Path::new("/dev/zero"), Path::new("/dev/null")] {
             assert!(read(path, 10).is_err(), "{}", path.display());
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(error.help.as_deref(), Some("the folder has to be there"));
         let pipe = dir.path().join("pipe");
         let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
-        // SAFETY: the name is a string that ends.
+        // SAFETY: the name ends with a NUL.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         let reader = std::thread::spawn({
             let pipe = pipe.clone();

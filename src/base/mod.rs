@@ -1,6 +1,6 @@
-//! What every room may use: digests, the records that go by them, and the content of files.
+//! Tools that every room may use: digests, stored records, files, diagnostics, failures, relations.
 //!
-//! It knows nothing of tests, pipelines or how records are kept.
+//! It knows nothing of tests or pipelines, nor where records are stored.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 

@@ -1,20 +1,22 @@
-//! Texts that others chose (names, messages, what tools said), made fit to be shown: nothing in them
-//! drives a terminal, turns the direction of writing, starts a command of a CI server, or is more than
-//! one word of a shell.
+//! Makes foreign texts (names, messages, output of tools) fit to be shown: nothing in them controls
+//! a terminal, changes the direction of writing or runs a command of a CI server, and a quoted word
+//! is one word to a shell.
 //!
-//! It does not know what the texts are of.
+//! It does not know what the texts are about.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character is shown by its number: controls, and what changes how others are shown.
+/// Whether a character is shown as its number: controls, and characters that change how others are
+/// shown.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Shows what `hidden` says by its number, as JSON does, so that JSON stays JSON.
+/// Replaces the characters that `hidden` selects by `\uXXXX`, as JSON does, so that JSON stays
+/// valid.
 fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&hidden) {
         return Cow::Borrowed(text);
@@ -29,9 +31,9 @@ fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text of several lines.
+/// A text of several lines, fit to be shown.
 pub fn text(text: &str) -> Cow<'_, str> {
-    // A return before the end of a line is how some systems end lines.
+    // Some systems end lines with a return and a newline.
     match text.contains("\r\n") {
         false => shown(text, |c| is_hidden(c) && c != '\n' && c != '\t'),
         true => {
@@ -41,13 +43,13 @@ pub fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text that is on one line, such as a name.
+/// A text of one line, such as a name, fit to be shown.
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, is_hidden)
 }
 
-/// A text none of whose lines a CI server takes for a command: GitHub reads `::` at the start of a
-/// line, and `##[` anywhere.
+/// Changes a text so that a CI server takes none of its lines for a command: GitHub reads `::` at
+/// the start of a line, and `##[` anywhere.
 pub fn no_commands(text: &str) -> Cow<'_, str> {
     let starts = |line: &str| line.trim_start().starts_with("::");
     if !text.contains("##[") && !text.lines().any(starts) {
@@ -68,12 +70,12 @@ pub fn no_commands(text: &str) -> Cow<'_, str> {
 pub fn word(text: &str) -> String {
     match shlex::try_quote(text) {
         Ok(quoted) => quoted.into_owned(),
-        // No program can be given a word with a NUL in it.
+        // A word with a NUL cannot be passed to a program.
         Err(_) => word(&text.replace('\0', "")),
     }
 }
 
-/// A file as a word of a command line, which no program takes for an option.
+/// A path as a word of a command line, which no program takes for an option.
 pub fn path(text: &str) -> String {
     match text.starts_with('-') {
         true => word(&format!("./{text}")),

@@ -1,31 +1,31 @@
-//! What whoever remembers something asks of a store: small records under digests, many at a time.
+//! The interface of a store: small records under digests, many at a time.
 //!
-//! It does not know where they lie, nor what they mean.
+//! It does not know where the records are stored, nor what they mean.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::digest::Digest;
 
-/// What a record is; statistics count them apart.
+/// The kinds of records; statistics count each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// An action's key, and the digest of what it gave.
+    /// The digest of an action's result, under the action's key.
     Action = 1,
     /// Content, under its own digest.
     Blob = 2,
-    /// What a whole shard gave.
+    /// The results of a whole shard in one node, under its manifest key.
     Manifest = 3,
-    /// A value known under a second key.
+    /// A value that can be found under a second key.
     Alias = 4,
 }
 
 impl Kind {
-    /// In the order of their bytes.
+    /// All kinds, in the order of their bytes.
     pub const ALL: [Kind; 4] = [Kind::Action, Kind::Blob, Kind::Manifest, Kind::Alias];
 
-    /// As statistics call them.
+    /// The name of the kind in statistics.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Action => "actions",
@@ -35,33 +35,33 @@ impl Kind {
         }
     }
 
-    /// What [`Kind`] a stored byte stands for.
+    /// The kind that a stored byte stands for.
     pub fn from_byte(byte: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|k| *k as u8 == byte)
     }
 }
 
-/// One record to be put.
+/// A record to be stored.
 pub struct Put<'a> {
-    /// What it is.
+    /// The kind of the record.
     pub kind: Kind,
-    /// What it is found by.
+    /// The key under which the record is stored.
     pub key: Digest,
-    /// What is remembered.
+    /// The content of the record.
     pub value: &'a [u8],
 }
 
-/// The batched interface that the engine works through.
+/// A store of records, read and written in batches.
 pub trait Records: Send + Sync {
-    /// For each key, whether a record is there.
+    /// For each key, whether the store has a record.
     fn has(&self, keys: &[Digest]) -> Vec<bool>;
-    /// For each key, its record where one is there.
+    /// For each key, its record, if the store has one.
     fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>>;
-    /// Remembers. A record under a key that is there already is the same one.
+    /// Stores records. A key that is stored already has the same record.
     fn put(&self, records: &[Put]);
 }
 
-/// Remembers nothing.
+/// A store that stores nothing.
 pub struct Nowhere;
 
 impl Records for Nowhere {
@@ -76,19 +76,20 @@ impl Records for Nowhere {
     fn put(&self, _: &[Put]) {}
 }
 
-/// Other records, and what of them was read or written so far, so that another machine can be told.
+/// A store that also notes which records were read or written, so that they can be sent to another
+/// machine.
 pub struct Noting<'a> {
     records: &'a dyn Records,
     noted: Mutex<BTreeMap<Digest, Vec<u8>>>,
 }
 
 impl<'a> Noting<'a> {
-    /// Nothing of them is noted yet.
+    /// Wraps a store; nothing is noted yet.
     pub fn new(records: &'a dyn Records) -> Noting<'a> {
         Noting { records, noted: Mutex::default() }
     }
 
-    /// What was read or written, by what it is found by.
+    /// The records that were read or written, by their keys.
     pub fn noted(self) -> BTreeMap<Digest, Vec<u8>> {
         self.noted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,20 +1,20 @@
 //! Sets of events and relations between events, as bit matrices.
 //!
-//! The one set type and the one relation type of the program. A row is one machine word for up
-//! to 64 events and more words past that. Operations write into a given result where a hot loop
-//! wants no allocation (`set_*`), and give a new value where it does not matter. Nothing here
-//! knows what an event is.
+//! All code uses this one type for sets and this one for relations. A row is one machine word for
+//! up to 64 events, and more words beyond that. Operations named `set_*` write into an existing
+//! value, so that hot loops allocate nothing; the others return a new value. Nothing here knows
+//! what an event is.
 
 use std::fmt;
 
-/// A set of events out of `0..n`.
+/// A subset of the events `0..n`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Set {
     n: u32,
     bits: Vec<u64>,
 }
 
-/// A relation on events `0..n`: row `a` holds the bits of every `b` with `(a, b)` in it.
+/// A relation on the events `0..n`: row `a` has bit `b` set for every pair `(a, b)`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Rel {
     n: u32,
@@ -47,17 +47,17 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// The operations, over rows of bits: `n` rows of `words` words each. [`Rel`] and whoever keeps
-/// many relations in one allocation share them.
+/// The operations on rows of bits: `n` rows of `words` words each. [`Rel`] uses them, and so does
+/// code that keeps many relations in one allocation.
 pub mod rows {
     use super::{mask, ones};
 
-    /// Whether `a` has nothing that `b` lacks.
+    /// Whether `a` is a subset of `b`.
     pub fn within(a: &[u64], b: &[u64]) -> bool {
         a.iter().zip(b).all(|(a, b)| a & !b == 0)
     }
 
-    /// Word by word. Plain indices, so that it is fast however the crate is split for
+    /// Combines `a` and `b` word by word. Plain indices are fast however the crate is split for
     /// compilation.
     #[inline(always)]
     pub fn zip(out: &mut [u64], a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) {
@@ -82,8 +82,8 @@ pub mod rows {
             }
             return;
         }
-        // Two words are what most tests of over 64 events have, and a constant makes the inner loops
-        // straight.
+        // Most tests of over 64 events need two words, and a constant width unrolls the inner
+        // loops.
         match words {
             2 => seq_rows(out, a, b, 2),
             _ => seq_rows(out, a, b, words),
@@ -131,7 +131,7 @@ pub mod rows {
     /// Makes a relation transitive.
     pub fn close(bits: &mut [u64], words: usize) {
         if words == 1 {
-            // Only what is reached can pass on what it reaches.
+            // Only events with a predecessor can extend another row.
             let mut through = bits.iter().fold(0, |all, row| all | row);
             while through != 0 {
                 let k = through.trailing_zeros() as usize;
@@ -227,7 +227,7 @@ pub mod rows {
         }
     }
 
-    /// The events that are related to something.
+    /// The events with a successor.
     pub fn domain(out: &mut [u64], a: &[u64]) {
         let words = out.len();
         out.fill(0);
@@ -237,7 +237,7 @@ pub mod rows {
         }
     }
 
-    /// The events that something is related to.
+    /// The events with a predecessor.
     pub fn range(out: &mut [u64], a: &[u64]) {
         let words = out.len();
         out.fill(0);
@@ -253,7 +253,7 @@ pub mod rows {
         bits.chunks_exact(words).enumerate().all(|(e, row)| row[e / 64] >> (e % 64) & 1 == 0)
     }
 
-    /// No cycle, found by taking away events without successors until none is left.
+    /// Whether there is no cycle. Removes events without successors until none is left.
     pub fn is_acyclic(bits: &[u64], words: usize) -> bool {
         let n = bits.len() / words;
         if words == 1 {
@@ -300,22 +300,22 @@ pub mod rows {
 }
 
 impl Set {
-    /// A set over no events, to stand in for one that is moved out for a moment.
+    /// A set over no events, a placeholder while another is moved out.
     pub fn hollow() -> Set {
         Set { n: 0, bits: Vec::new() }
     }
 
-    /// No event of `n`.
+    /// The empty set over `n` events.
     pub fn empty(n: usize) -> Set {
         Set { n: n as u32, bits: vec![0; words_for(n)] }
     }
 
-    /// All of `n` events.
+    /// The set of all `n` events.
     pub fn full(n: usize) -> Set {
         Set { n: n as u32, bits: (0..words_for(n)).map(|w| mask(n, w)).collect() }
     }
 
-    /// Some of `n` events.
+    /// The set of the given events, of `n`.
     pub fn of(n: usize, events: impl IntoIterator<Item = usize>) -> Set {
         let mut set = Set::empty(n);
         for e in events {
@@ -324,43 +324,43 @@ impl Set {
         set
     }
 
-    /// How many events there are, in the set or not.
+    /// The number `n` of events, in the set or not.
     pub fn universe(&self) -> usize {
         self.n as usize
     }
 
-    /// Puts an event in.
+    /// Adds an event.
     pub fn insert(&mut self, e: usize) {
         debug_assert!(e < self.n as usize);
         self.bits[e / 64] |= 1 << (e % 64);
     }
 
-    /// Takes an event out.
+    /// Removes an event.
     pub fn remove(&mut self, e: usize) {
         self.bits[e / 64] &= !(1 << (e % 64));
     }
 
-    /// Whether an event is in it.
+    /// Whether the set has the event.
     pub fn contains(&self, e: usize) -> bool {
         self.bits[e / 64] >> (e % 64) & 1 != 0
     }
 
-    /// Whether no event is in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|w| *w == 0)
     }
 
-    /// Whether all of it is in the other.
+    /// Whether the other set has all its events.
     pub fn subset_of(&self, other: &Set) -> bool {
         rows::within(&self.bits, &other.bits)
     }
 
-    /// How many events are in it.
+    /// The number of events in the set.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// The events in it, in ascending order.
+    /// The events in the set, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         ones(&self.bits)
     }
@@ -375,12 +375,12 @@ impl Set {
         &mut self.bits
     }
 
-    /// Takes all events out.
+    /// Removes all events.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
-    /// Becomes another set over as many events, without an allocation.
+    /// Becomes a copy of a set over as many events, without an allocation.
     pub fn copy_from(&mut self, other: &Set) {
         self.bits.copy_from_slice(&other.bits);
     }
@@ -440,18 +440,18 @@ impl fmt::Debug for Set {
 }
 
 impl Rel {
-    /// A relation over no events, to stand in for one that is moved out for a moment.
+    /// A relation over no events, a placeholder while another is moved out.
     pub fn hollow() -> Rel {
         Rel { n: 0, words: 1, bits: Vec::new() }
     }
 
-    /// Relates none of `n` events.
+    /// The empty relation on `n` events.
     pub fn empty(n: usize) -> Rel {
         let words = words_for(n);
         Rel { n: n as u32, words: words as u32, bits: vec![0; words * n] }
     }
 
-    /// Relates each of `n` events to each.
+    /// Relates each of `n` events to every event.
     pub fn full(n: usize) -> Rel {
         let mut rel = Rel::empty(n);
         rel.set_cross(&Set::full(n), &Set::full(n));
@@ -463,7 +463,7 @@ impl Rel {
         Rel::of(n, (0..n).map(|e| (e, e)))
     }
 
-    /// Some pairs of `n` events.
+    /// The relation of the given pairs of `n` events.
     pub fn of(n: usize, pairs: impl IntoIterator<Item = (usize, usize)>) -> Rel {
         let mut rel = Rel::empty(n);
         for (a, b) in pairs {
@@ -472,7 +472,7 @@ impl Rel {
         rel
     }
 
-    /// How many events there are, related or not.
+    /// The number `n` of events, related or not.
     pub fn universe(&self) -> usize {
         self.n as usize
     }
@@ -482,12 +482,12 @@ impl Rel {
         &self.bits
     }
 
-    /// How many words a row has.
+    /// The number of words in a row.
     pub fn width(&self) -> usize {
         self.words as usize
     }
 
-    /// What an event is related to, as the words of a set.
+    /// The successors of an event, as the words of a set.
     pub fn row(&self, a: usize) -> &[u64] {
         let w = self.words as usize;
         &self.bits[a * w..(a + 1) * w]
@@ -505,7 +505,7 @@ impl Rel {
         self.row_mut(a)[b / 64] |= 1 << (b % 64);
     }
 
-    /// Relates `a` to `b` no more.
+    /// Removes the pair of `a` and `b`.
     pub fn remove(&mut self, a: usize, b: usize) {
         self.row_mut(a)[b / 64] &= !(1 << (b % 64));
     }
@@ -518,7 +518,7 @@ impl Rel {
         }
     }
 
-    /// Relates `a` to no event of a range any more.
+    /// Removes the pairs of `a` with the events of a range.
     pub fn remove_range(&mut self, a: usize, range: std::ops::Range<usize>) {
         for (w, out) in self.row_mut(a).iter_mut().enumerate() {
             *out &= !(mask(range.end, w) & !mask(range.start, w));
@@ -535,12 +535,12 @@ impl Rel {
         self.bits.iter().all(|w| *w == 0)
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// What an event is related to, in ascending order.
+    /// The successors of an event, in ascending order.
     pub fn successors(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
         ones(self.row(a))
     }
@@ -550,17 +550,17 @@ impl Rel {
         (0..self.n as usize).flat_map(move |a| self.successors(a).map(move |b| (a, b)))
     }
 
-    /// Takes all pairs out.
+    /// Removes all pairs.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
-    /// Becomes another relation over as many events, without an allocation.
+    /// Becomes a copy of a relation over as many events, without an allocation.
     pub fn copy_from(&mut self, other: &Rel) {
         self.bits.copy_from_slice(&other.bits);
     }
 
-    /// Whether all pairs are in the other.
+    /// Whether the other relation has all its pairs.
     pub fn subset_of(&self, other: &Rel) -> bool {
         rows::within(&self.bits, &other.bits)
     }
@@ -608,14 +608,14 @@ impl Rel {
         rows::close(&mut self.bits, self.words as usize);
     }
 
-    /// Relates each event to itself, too.
+    /// Adds each event's pair with itself.
     pub fn add_identity(&mut self) {
         for e in 0..self.n as usize {
             self.insert(e, e);
         }
     }
 
-    /// Relates no event to itself any more.
+    /// Removes each event's pair with itself.
     pub fn remove_identity(&mut self) {
         for e in 0..self.n as usize {
             self.remove(e, e);
@@ -647,14 +647,14 @@ impl Rel {
         rows::restrict_range(&mut self.bits, &a.bits, &s.bits);
     }
 
-    /// The events that are related to something.
+    /// The events with a successor.
     pub fn domain(&self) -> Set {
         let mut set = Set::empty(self.n as usize);
         rows::domain(&mut set.bits, &self.bits);
         set
     }
 
-    /// The events that something is related to.
+    /// The events with a predecessor.
     pub fn range(&self) -> Set {
         let mut set = Set::empty(self.n as usize);
         rows::range(&mut set.bits, &self.bits);
@@ -666,7 +666,7 @@ impl Rel {
         rows::is_irreflexive(&self.bits, self.words as usize)
     }
 
-    /// Whether no event reaches itself.
+    /// Whether there is no cycle.
     pub fn is_acyclic(&self) -> bool {
         rows::is_acyclic(&self.bits, self.words as usize)
     }

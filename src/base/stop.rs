@@ -1,5 +1,6 @@
-//! A request to stop: work that takes long asks for it, and waits for it beside what else it waits
-//! for. It does not know who asks, nor why.
+//! A request to stop: long work polls it, or waits for it together with other events.
+//!
+//! It does not know who asks for the stop, nor why.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,15 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-/// Once asked for, it stays so. Copies are the same request.
+/// A request to stop. It cannot be withdrawn, and clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     asked: AtomicBool,
-    /// Can be read once a stop is asked for. Where there are no more descriptors, who waits notices
-    /// a stop when the wait is over.
+    /// Becomes readable once a stop is asked for. `None` where the process has no descriptors left;
+    /// a waiting thread then notices the stop only after its wait.
     event: Option<OwnedFd>,
 }
 
@@ -40,29 +41,30 @@ impl Stop {
         }
     }
 
-    /// Asks for a stop, and wakes whoever waits for one.
+    /// Asks for a stop, and wakes every thread that waits for one.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
         if let Some(event) = &self.0.event {
-            // It fails where the counter is full, and so is not zero.
+            // The write fails only when the counter is full, and a full counter is readable too.
             let _ = rustix::io::write(event, &1u64.to_ne_bytes());
         }
     }
 }
 
-/// The request that is for the whole process, as a signal makes it. Work deep down that is handed no
-/// other asks this one.
+/// The request to stop the whole process, which a signal makes. Code that is given no other request
+/// polls this one.
 pub fn of_the_process() -> &'static Stop {
     static STOP: OnceLock<Stop> = OnceLock::new();
     STOP.get_or_init(Stop::default)
 }
 
-/// What can be asked whether to stop.
+/// A source of requests to stop.
 pub trait Stopping: Sync {
-    /// Whether somebody wants the work to end.
+    /// Whether the work is to end.
     fn asked(&self) -> bool;
 
-    /// What can be read once a stop is asked for; nothing where nobody asks during a wait.
+    /// A descriptor that becomes readable once a stop is asked for; `None` where a request cannot
+    /// end a wait.
     fn event(&self) -> Option<BorrowedFd<'_>>;
 }
 
@@ -76,7 +78,7 @@ impl Stopping for Stop {
     }
 }
 
-/// A flag that is looked at between waits.
+/// A flag that can only be polled between waits.
 impl Stopping for AtomicBool {
     fn asked(&self) -> bool {
         self.load(Ordering::Relaxed)
@@ -103,7 +105,7 @@ mod tests {
         stop.ask();
         stop.ask();
         assert!(waiting.join().expect("no panic"));
-        // It stays asked for, for those who come later.
+        // A later wait sees the request, too.
         let event = stop.event().expect("there are descriptors");
         let mut fds = [PollFd::from_borrowed_fd(event, PollFlags::IN)];
         assert_eq!(poll(&mut fds, None), Ok(1));

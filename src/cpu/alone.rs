@@ -1,6 +1,7 @@
-//! Tests as a folder of C that a compiler and a shell make run where litmake is not: it prints what `litmake cpu` prints.
+//! Writes tests as a folder of C that needs only a compiler and a shell, for machines without
+//! litmake. The folder's program prints what `litmake cpu` prints.
 //!
-//! It does not know the machine that the folder is for, but that tests are for one kind.
+//! It does not know the machine on which the folder will run.
 
 use std::fmt::Write;
 
@@ -20,10 +21,10 @@ use litmake_sim::show;
 const LOG_C: &str = include_str!("harness/log.c");
 const RUN_SH: &str = include_str!("harness/run.sh");
 
-/// What the folder begins to run with.
+/// The script that starts the run.
 pub const START: &str = "run.sh";
 
-/// The folder's files, by name.
+/// The files of the folder, with their names.
 pub fn files(
     tests: &[Prepared],
     environments: &[Environment],
@@ -91,12 +92,12 @@ fn is_x86(arch: Arch) -> bool {
     matches!(arch, Arch::X86 | Arch::X86_64)
 }
 
-/// A text as C has it.
+/// A text as a string of C.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
 }
 
-/// How the outcomes of a test are shown, and of which the condition holds.
+/// The C tables and functions that show the outcomes of a test and evaluate its condition.
 fn shown(test: &Prepared, n: usize) -> Result<String> {
     let Prepared { program, columns, .. } = test;
     let mut out = format!("// {}\n", test.test.name.replace(['\n', '\\'], " "));
@@ -174,7 +175,7 @@ fn shown(test: &Prepared, n: usize) -> Result<String> {
     Ok(out)
 }
 
-/// A proposition as C: what [`litmake_sim::results::holds`] says.
+/// A proposition as C, with the result of [`litmake_sim::results::holds`].
 fn truth(cond: &Cond, test: &Prepared, n: usize) -> String {
     let all = |list: &[Cond], with: &str, none: &str| match list.is_empty() {
         true => none.to_string(),

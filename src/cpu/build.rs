@@ -1,7 +1,8 @@
-//! Builds programs that run tests: many tests a program, so that a compiler starts once for many;
-//! what a batch cannot do is halved down to the test that is to blame.
+//! Builds programs that run tests. A program has many tests, so that a compiler starts once for
+//! all; a batch that fails is halved until the test to blame is found.
 //!
-//! Compilers are run as `toolchain` runs them, with a time limit and a closed environment.
+//! Compilers run as in `toolchain`, with a time limit and a closed environment. This module does
+//! not know models.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -28,7 +29,7 @@ pub(super) const HARNESS_H: &str = include_str!("harness/harness.h");
 pub(super) const HARNESS_C: &str = include_str!("harness/harness.c");
 const BARE_C: &str = include_str!("harness/bare.c");
 
-/// A program on disk, with the folder that it goes away with.
+/// A program on disk, with the temporary folder that holds it.
 #[derive(Debug)]
 pub struct Program {
     /// The file to run.
@@ -37,7 +38,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A folder for what the program reads.
+    /// A folder for files that the program reads.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -50,7 +51,7 @@ pub struct Builder {
     /// The profile.
     pub profile: Arc<Profile>,
     compiler: PathBuf,
-    /// What programs for an emulator are linked with in place of a C library.
+    /// The runtime that programs for an emulator are linked with, in place of a C library.
     runtime: Option<Runtime>,
     folder: Arc<Scratch>,
     /// The object file of the harness, built once.
@@ -61,7 +62,7 @@ pub struct Builder {
 type Built = Result<(Arc<Program>, usize), Failure>;
 
 impl Builder {
-    /// An error where the compiler is not there.
+    /// A builder; an error if the compiler is missing.
     pub fn new(machine: Machine, profile: Arc<Profile>) -> Result<Builder, String> {
         let compiler = process::find(&profile.compiler)
             .ok_or_else(|| not_installed(&profile.compiler).text())?;
@@ -78,8 +79,8 @@ impl Builder {
         })
     }
 
-    /// Builds programs of some tests: for each, the program that has it and its number there.
-    /// `code` emits a test under a number.
+    /// Builds programs of some tests. The result for each test is the program that has it, and its
+    /// number in the program. `code` emits a test under a number.
     pub fn build(
         &self,
         count: usize,
@@ -164,7 +165,7 @@ impl Builder {
         let mut last: Vec<&str> = objects.iter().map(String::as_str).collect();
         last.extend(["-o", &path, "-pthread"]);
         if let Err(trouble) = self.compile(&arguments(&self.profile, &[], &last), stop) {
-            // The library of atomic operations may be what is missing.
+            // The library of atomic operations may be missing.
             last.push("-latomic");
             self.compile(&arguments(&self.profile, &[], &last), stop).map_err(|_| trouble)?;
         }
@@ -172,8 +173,8 @@ impl Builder {
         Ok(Arc::new(Program { path, folder: self.folder.clone() }))
     }
 
-    /// What the profile's compiler is to see. Without the target's library, its headers are the
-    /// compiler's own.
+    /// Compiles the code under test with the profile's compiler. If the target's library is
+    /// missing, the compiler's own headers are used.
     fn bodies(&self, files: &[&str], stop: &dyn Stopping) -> Result<(), Failure> {
         let mut ours = vec!["-w", "-g0", "-fno-stack-protector"];
         let first = self.compile(&arguments(&self.profile, &ours, files), stop);
@@ -191,7 +192,7 @@ impl Builder {
         }
     }
 
-    /// A program without a C library: machines that are emulated have none here.
+    /// Links a program without a C library, because there is none for emulated machines.
     fn link_bare(
         &self,
         runtime: &Runtime,
@@ -226,7 +227,7 @@ impl Builder {
         Ok(self.folder.path().join("harness.o"))
     }
 
-    /// The harness is built for the profile's target, and well, whatever the profile tests.
+    /// The flags of the harness, which is always optimised, whatever the profile tests.
     fn driver_flags(&self, files: &[&str]) -> Vec<String> {
         let mut last = vec!["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fomit-frame-pointer"];
         // Bodies of tests may push and call.

@@ -1,8 +1,8 @@
-//! What an outcome shows, as numbers: each column (a final value of a register or a location)
-//! has a number for every value that is expected in it, and one for all others. An outcome is
-//! one number of mixed radix.
+//! Numbers the outcomes of a test. Each column (the final value of a register or a location) has a
+//! number for every expected value and one for all others; an outcome is one number of mixed radix.
 //!
-//! Which values are expected decides how fast they are counted, never what is counted.
+//! The expected values decide how fast outcomes are counted, and never which outcomes are counted.
+//! This module does not know models.
 
 use std::collections::BTreeSet;
 
@@ -14,26 +14,26 @@ use litmake_sim::State;
 use litmake_sim::program::{Cond, Observable, Program, Rhs};
 use litmake_sim::results::Outcome;
 
-/// Outcomes have fewer numbers than this, so that each thread's part fits into 32 bits.
+/// The limit on the numbers of outcomes, so that each thread's part fits into 32 bits.
 const MAX_OUTCOMES: u64 = u32::MAX as u64;
-/// Columns that one test may have; the harness has room for so many.
+/// The largest number of columns; the harness has room for so many.
 pub const MAX_COLUMNS: usize = 32;
-/// Values up to this count as numbers of their own wherever all values are small.
+/// If all values of a column are at most this, all values up to the largest get numbers.
 const SMALL: u128 = 31;
 
-/// How the outcomes of a test are numbered: a digit for each thing that is observed.
+/// The numbering of a test's outcomes: a digit for each observed value.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// For each observed thing of the program, the values that have numbers.
+    /// The values with numbers, for each column.
     pub values: Vec<Vec<Val>>,
-    /// What a step in each column is worth.
+    /// The weight of each column's digit.
     pub weight: Vec<u64>,
-    /// How many numbers there are.
+    /// The number of outcomes.
     pub outcomes: u64,
 }
 
 impl Columns {
-    /// The columns of a test, expecting what these states show.
+    /// The columns of a test in which these states are expected.
     pub fn new(test: &Test, program: &Program, states: &[State]) -> Result<Columns> {
         let count = program.observed.len();
         if count > MAX_COLUMNS {
@@ -72,17 +72,17 @@ impl Columns {
         Ok(Columns { values, weight, outcomes })
     }
 
-    /// How many digits a column has: one for each value, and one for all others.
+    /// The number of digits in a column: one for each value, and one for all others.
     pub fn radix(&self, column: usize) -> u64 {
         self.values[column].len() as u64 + 1
     }
 
-    /// Whether the values of a column are 0, 1, 2 and so on, so that they are their own numbers.
+    /// Whether the values of a column are 0, 1, 2 and so on, and so are their own numbers.
     pub fn is_plain(&self, column: usize) -> bool {
         self.values[column].iter().enumerate().all(|(i, v)| *v == Val::Int(i as u128))
     }
 
-    /// The values of an outcome; `None` where a value has no number of its own.
+    /// The values of an outcome; `None` for a value without a number.
     pub fn read(&self, outcome: u64) -> Vec<Option<Val>> {
         let of = |c: usize| {
             let number = outcome / self.weight[c] % self.radix(c);
@@ -92,7 +92,7 @@ impl Columns {
     }
 }
 
-/// Values in order; if all are small, with those between.
+/// The values in order; if all are small, with those between.
 fn numbered(values: BTreeSet<Val>) -> Vec<Val> {
     let small = values.iter().map(|v| match v {
         Val::Int(n) if *n <= SMALL => Some(*n),
@@ -116,7 +116,7 @@ fn constants(cond: &Cond, out: &mut [BTreeSet<Val>]) {
     }
 }
 
-/// The values that a state shows, by column.
+/// Calls `f` with the values of a state, by column.
 fn each_value(program: &Program, state: &State, f: &mut dyn FnMut(usize, Val)) {
     for (shown, (_, text)) in program.shown.iter().zip(state) {
         let inner = text.trim_start_matches('{').trim_end_matches('}');
@@ -129,7 +129,7 @@ fn each_value(program: &Program, state: &State, f: &mut dyn FnMut(usize, Val)) {
     }
 }
 
-/// The outcome that a state shows; what it does not show is 0.
+/// The outcome of a state; values that the state does not show are 0.
 pub fn outcome(program: &Program, state: &State) -> Option<Outcome> {
     let mut out: Outcome = std::iter::repeat_n(Val::ZERO, program.observed.len()).collect();
     let mut count = 0;
@@ -140,7 +140,7 @@ pub fn outcome(program: &Program, state: &State) -> Option<Outcome> {
     (count > 0 || program.shown.is_empty()).then_some(out)
 }
 
-/// The value that a state shows as this text.
+/// The value that a state writes as this text.
 fn value(program: &Program, observable: &Observable, text: &str) -> Option<Val> {
     if let Ok(n) = text.parse::<i128>() {
         return Some(Val::Int(n as u128 & mask(observable.bits)));
@@ -157,7 +157,7 @@ fn value(program: &Program, observable: &Observable, text: &str) -> Option<Val> 
     Some(Val::Ptr { loc: loc as u16, off })
 }
 
-/// Whether two values of a column are shown alike.
+/// The value of a column with these low 64 bits.
 pub fn shown_bits(observable: &Observable, raw: u64) -> Val {
     let bits = observable.bits.min(64);
     let value = u128::from(raw) & mask(bits);

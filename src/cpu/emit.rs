@@ -1,7 +1,7 @@
-//! C code of a test: its threads as loops over instances, how outcomes are numbered, and how
-//! locations get their initial values. What it is run by is `harness/harness.c`.
+//! Emits the C code of a test: its threads as loops over instances, the numbering of its outcomes,
+//! and the initial values of locations. The code is run by `harness/harness.c`.
 //!
-//! It does not know compilers, but that they take GNU C.
+//! It does not know compilers, except that they accept GNU C.
 
 use std::fmt::Write;
 
@@ -14,16 +14,16 @@ use litmake_litmus::{Arch, Body, Line, Test, Type};
 use litmake_ops::Val;
 use litmake_sim::program::{ObservedPlace, Program};
 
-/// Threads that a test may have; the harness has room for so many.
+/// The largest number of threads in a test; the harness has room for so many.
 pub const MAX_ROLES: usize = 8;
-/// Locations that a test may have; the harness has room for so many.
+/// The largest number of locations in a test; the harness has room for so many.
 pub const MAX_LOCATIONS: usize = 16;
 
 /// The C code of one test.
 pub struct Code {
-    /// For the harness: loops, numbers, tables.
+    /// The part for the harness: loops, numbers, tables.
     pub driver: String,
-    /// What the profile's compiler is to see: the threads of a C test.
+    /// The part under test, which the profile's compiler compiles: the threads of a C test.
     pub bodies: String,
 }
 
@@ -32,7 +32,7 @@ pub fn emit(test: &Test, program: &Program, columns: &Columns, n: usize) -> Resu
     Emit { test, program, columns, n }.all()
 }
 
-/// What every driver begins with.
+/// The beginning of every driver.
 pub const DRIVER_HEADER: &str = "// Generated. Tests as loops over instances.\n\n#include \"harness.h\"\n\n\
 #define NUMBER(column, value, values) \\\n  \
 ((value) < (values) ? (uint32_t)(value) : keep_other(v, column, i, value, values))\n";
@@ -96,7 +96,8 @@ impl Emit<'_> {
         Ok(Code { driver, bodies })
     }
 
-    /// A 32-bit test in 64-bit code has addresses that are wider than its memory and its values.
+    /// Refuses 32-bit tests that store or observe addresses: in 64-bit code these are wider than
+    /// the test's memory and values.
     fn keeps_no_address(&self) -> Result<()> {
         let is_address = |v: &Val| matches!(v, Val::Ptr { .. } | Val::Code(_));
         let in_memory = self.program.locations.iter().flat_map(|l| &l.init).map(|(_, _, v)| v);
@@ -109,7 +110,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The names of the columns that a thread's registers have.
+    /// The columns of a thread's registers.
     fn columns_of(&self, role: usize) -> Vec<usize> {
         let own = |c: &usize| matches!(self.program.observed[*c].place, ObservedPlace::Reg { thread, .. } if usize::from(thread) == role);
         (0..self.program.observed.len()).filter(own).collect()
@@ -120,7 +121,7 @@ impl Emit<'_> {
         (0..self.program.observed.len()).filter(own).collect()
     }
 
-    /// The numbers of columns whose values are not 0, 1, 2 and so on.
+    /// Functions that number the values of columns that are not 0, 1, 2 and so on.
     fn numbers(&self, out: &mut String) -> Result<()> {
         for (c, values) in self.columns.values.iter().enumerate() {
             let bits = self.program.observed[c].bits;
@@ -156,7 +157,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The number of a value, times what the column is worth.
+    /// The number of a value, times the weight of its column.
     fn number(&self, column: usize, value: &str) -> String {
         let bits = self.program.observed[column].bits;
         let number = if self.columns.is_plain(column) && bits <= 64 {
@@ -174,7 +175,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A thread's loop: what comes before the body of an instance, and after it.
+    /// Begins the loop of a thread; `close` ends it.
     fn open(&self, role: &str, used: &[usize], out: &mut String) {
         let number = role.trim_end_matches("_slow");
         let _ = writeln!(
@@ -208,7 +209,7 @@ impl Emit<'_> {
         let mut registers = Vec::new();
         for (r, info) in thread.code.regs.iter().enumerate() {
             let Some(known) = isa.and_then(|i| i.register(&info.name)) else { continue };
-            // The registers of 32-bit tests are the lower halves of those that there are here.
+            // The registers of 32-bit tests are the lower halves of 64-bit registers.
             let narrow = self.test.arch == Arch::X86 && known.bits == 32;
             let name = match narrow {
                 true => known.name.to_ascii_lowercase().replacen('e', "r", 1),
@@ -227,7 +228,7 @@ impl Emit<'_> {
             registers.push((r, name));
         }
         if self.test.arch == Arch::X86 {
-            // Those that an instruction names are refused where they are; others are changed unnamed.
+            // Explicit uses are refused where they occur; this finds implicit changes.
             let begins = |reg: u16| {
                 thread.reg_init.iter().any(|(r, v)| *r == reg && matches!(v, Val::Ptr { .. }))
             };
@@ -283,7 +284,7 @@ impl Emit<'_> {
         self.asm_loop(&asm, true, out)
     }
 
-    /// The loop of a thread, as it is or with gaps between its instructions.
+    /// The loop of a thread, with or without gaps between its instructions.
     fn asm_loop(&self, asm: &Asm, slow: bool, out: &mut String) -> Result<()> {
         let Asm { role, lines, texts, named, used, registers } = *asm;
         let thread = &self.program.threads[role];
@@ -313,7 +314,7 @@ impl Emit<'_> {
                 if slow && after {
                     let _ = writeln!(out, "        \"{}\\n\"", self.gap());
                 }
-                // A prefix on a line of its own belongs to the next.
+                // A prefix on a line of its own belongs to the next instruction.
                 after = text != "lock";
                 let _ = writeln!(
                     out,
@@ -344,7 +345,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// What takes time and orders nothing.
+    /// Code that takes time and orders nothing.
     fn gap(&self) -> &'static str {
         match self.test.arch {
             Arch::X86_64 | Arch::X86 => "pause",
@@ -361,7 +362,7 @@ impl Emit<'_> {
         }
     }
 
-    /// For each thread, the observed locals that its function stores, in order, with types.
+    /// For each thread, the observed locals that its function stores, in order, with their types.
     fn c_outs(&self, options: &EmitOptions) -> Result<Vec<Vec<(String, Type)>>> {
         let of = |body: &Body| -> Result<Vec<(String, Type)>> {
             let Body::C(f) = body else {
@@ -423,7 +424,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// How an instance's outcome is put together, and counted.
+    /// The functions that combine the parts of an instance's outcome, and count it.
     fn outcome(&self, out: &mut String) {
         let n = self.n;
         let mut sum: Vec<String> =
@@ -461,7 +462,7 @@ impl Emit<'_> {
         );
     }
 
-    /// How much memory a location takes: what accesses may reach where nothing says its size.
+    /// The size of a location's memory. If none is declared, the size follows from the accesses.
     fn bytes(&self, l: usize) -> u32 {
         let location = &self.program.locations[l];
         let declared = location.size > 0 && location.elem <= 16;
@@ -485,7 +486,7 @@ impl Emit<'_> {
         inits.chain(seen).fold(size, u32::max).max(1)
     }
 
-    /// The widest access of the test: locations without a type are made to hold it.
+    /// The widest access of the test; locations without a type get this size.
     fn widest_access(&self) -> u32 {
         use litmake_ops::Op;
         let ops = self.program.threads.iter().flat_map(|t| &t.code.insts).flat_map(|i| &i.ops);
@@ -510,7 +511,7 @@ impl Emit<'_> {
                 "  case {l}:\n    for (uint32_t i = from; i < to; i++) {{\n      \
                  char *const p = v->location[{l}] + v->at[i];"
             );
-            // In the widest parts that fit: what is initialised, and 0 elsewhere.
+            // Writes the initial values, and 0 elsewhere, in the widest parts that fit.
             let declared = location.size > 0 && location.elem <= 16;
             let mut image = vec![0u8; bytes as usize];
             let mut pointers = Vec::new();
@@ -567,7 +568,7 @@ impl Emit<'_> {
         };
         let columns = self.columns.values.len();
         let locations = self.program.locations.len();
-        // What a compiler made is run as it is.
+        // Compiled code runs without gaps.
         let slow = if self.test.arch == Arch::C { "" } else { "_slow" };
         let _ = writeln!(
             out,
@@ -586,15 +587,15 @@ impl Emit<'_> {
     }
 }
 
-/// A thread of assembly on its way to C.
+/// A thread of assembly that is converted to C.
 struct Asm<'a> {
     role: usize,
     lines: &'a [Line],
     texts: &'a [String],
-    /// Locations that the code names, and all that it needs.
+    /// The locations that the code names, and all locations that it needs.
     named: &'a [usize],
     used: &'a [usize],
-    /// Registers of the thread, by their names.
+    /// The registers of the thread with their names.
     registers: &'a [(usize, String)],
 }
 
@@ -608,7 +609,7 @@ fn unsigned(bits: u8) -> &'static str {
     }
 }
 
-/// A local's type; what is no integer is an address.
+/// The C type of a local; a type other than a number becomes an address.
 fn c_type(ty: &Type) -> String {
     match ty {
         Type::Int { bytes: 16, signed } => {
@@ -617,7 +618,7 @@ fn c_type(ty: &Type) -> String {
         Type::Int { bytes, signed } => {
             format!("{}int{}_t", if *signed { "" } else { "u" }, u32::from(*bytes) * 8)
         }
-        // Its bits.
+        // The bits of the number.
         Type::Float { bytes } => format!("uint{}_t", u32::from(*bytes) * 8),
         _ => "uint64_t".to_string(),
     }
@@ -631,12 +632,12 @@ fn masked(value: &str, bits: u8) -> String {
     }
 }
 
-/// Text that cannot end a comment.
+/// A text that cannot end a comment.
 fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect()
 }
 
-/// Labels of the thread by their names in the program.
+/// Replaces labels by their names in the program.
 fn with_labels(text: &str, label: &dyn Fn(&str) -> Option<String>) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut out = String::new();

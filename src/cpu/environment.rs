@@ -1,5 +1,7 @@
-//! Testing environments of CPUs: how instances lie in memory, how workers meet, what disturbs
-//! them. It knows no test.
+//! Environments of tests on CPUs: how instances are placed in memory, how workers meet, and what
+//! disturbs them.
+//!
+//! It does not know tests.
 
 use std::fmt::Write;
 
@@ -10,59 +12,61 @@ use litmake_devices::random::SeedRandom;
 environment! {
     /// Instances that run between two meetings of all workers.
     instances "instances",
-    /// How workers meet: 0 they yield, 1 they spin, 2 they spin to a common time.
+    /// How workers wait for each other: 0 yields, 1 spins, 2 spins until a common time.
     sync "sync",
-    /// They meet again after so many instances; 0: only at the start of a round.
+    /// The number of instances after which workers meet again; 0 for only at the start of a round.
     sync_every "syncEvery",
-    /// A worker that has several threads of an instance turns to the next one after so many
-    /// instances; 0: when workers meet.
+    /// The number of instances after which a worker with several threads of an instance turns to
+    /// the next thread; 0 for when workers meet.
     turn "turn",
-    /// How often a worker looks before it yields.
+    /// How often a worker polls before it yields.
     spins "spins",
-    /// Bytes from an instance to the next.
+    /// Bytes from one instance to the next.
     stride "stride",
-    /// Bytes between locations: inside an instance, or, where they are apart, between arrays.
+    /// Bytes between locations: inside an instance, or between arrays if each location has its own.
     spacing "spacing",
     /// 1: each location has an array of its own; 0: the locations of an instance lie together.
     apart "apart",
     /// 1: instances are permuted in memory.
     scatter "scatter",
-    /// Chance that threads are dealt to workers anew, each round.
+    /// Chance in percent that threads are dealt to workers anew, each round.
     deal_pct "dealPct",
-    /// Chance that threads go through the instances in different orders.
+    /// Chance in percent that threads go through the instances in different orders, each round.
     pair_pct "pairPct",
-    /// Chance that threads wait a little between instructions, so that others come in between.
+    /// Chance in percent that threads wait between instructions, so that others can act in between,
+    /// each round.
     gap_pct "gapPct",
-    /// One worker starts later, by at most so many turns of a loop.
+    /// One worker starts later, by at most this many turns of a loop.
     delay "delay",
-    /// Chance that workers fetch the locations before they start, for reading or writing.
+    /// Chance in percent that workers fetch the locations before they start, for reading or
+    /// writing.
     fetch_pct "fetchPct",
-    /// Chance that they flush them.
+    /// Chance in percent that workers flush the locations.
     flush_pct "flushPct",
-    /// Who brings locations back to their initial value: 0 each worker a share; 1, 2 a worker a
-    /// location, and the next one; 3 by chance.
+    /// Who resets locations: 0 each worker a share; 1 and 2 one worker for each location, with a
+    /// different assignment; 3 at random.
     reset "reset",
     /// 1: each worker stays on a processor of its own.
     affinity "affinity",
-    /// Workers that run one instance, at most; 0: as many as there are processors.
+    /// The largest number of workers for one instance; 0 for as many as there are processors.
     workers "workers",
-    /// Groups of workers; 0: as many as fit on the processors.
+    /// Groups of workers; 0 for as many as fit on the processors.
     groups "groups",
-    /// Threads that disturb.
+    /// Threads that disturb the tests.
     stress "stress",
-    /// Cache lines that they use.
+    /// Cache lines that these threads use.
     stress_lines "stressLines",
-    /// What they do: 0 load, load; 1 store, load; 2 load, store; 3 store, store.
+    /// The accesses of these threads: 0 load, load; 1 store, load; 2 load, store; 3 store, store.
     stress_pattern "stressPattern",
 }
 
-/// Environments that are known to be good come before those that are drawn: x86-64 machines with
-/// two processors showed every allowed outcome of the usual shapes in one of them.
+/// Environments that are known to be good; they come before drawn ones. On x86-64 machines with two
+/// processors, every allowed outcome of the usual shapes showed in one of them.
 const KNOWN: &[&[(&str, u32)]] = &[
     &[],
     &[("stride", 4)],
-    // The locations of an instance on one line, threads in lock step: for three threads and more
-    // on two processors.
+    // The locations of an instance on one line, threads in lock step: for three or more threads on
+    // two processors.
     &[
         ("instances", 4096),
         ("sync", 2),
@@ -108,7 +112,7 @@ const KNOWN: &[&[(&str, u32)]] = &[
         ("flushPct", 20),
         ("reset", 1),
     ],
-    // With gaps, for outcomes in which another thread comes between two instructions.
+    // With gaps, for outcomes in which another thread acts between two instructions.
     &[
         ("instances", 1024),
         ("syncEvery", 16),
@@ -137,10 +141,11 @@ const KNOWN: &[&[(&str, u32)]] = &[
     &[("instances", 512), ("pairPct", 50), ("dealPct", 100), ("flushPct", 10), ("reset", 0)],
 ];
 
-/// A worker a thread, also where there are fewer processors: the kernel then stops them anywhere.
+/// One worker for each thread even on fewer processors, so that the kernel interrupts them
+/// anywhere.
 const MORE_WORKERS: u32 = 8;
 
-/// What the known environments have where they say nothing else.
+/// The parameters that the known environments do not set.
 const USUAL: Environment = Environment {
     instances: 2048,
     sync: 1,
@@ -167,12 +172,12 @@ const USUAL: Environment = Environment {
 };
 
 impl Environment {
-    /// The first environments: those that are known to be good, then what a seed gives.
+    /// The first `count` environments: the known ones, then drawn ones.
     pub fn draw(seed: &str, count: u32) -> Vec<Environment> {
         let known = KNOWN.iter().map(|changes| {
             let mut e = USUAL;
             for (name, value) in *changes {
-                // The names are those above; a test looks at it.
+                // The names are those above; a test checks it.
                 let _ = e.set(name, *value);
             }
             e
@@ -181,7 +186,7 @@ impl Environment {
         known.chain(drawn).take(count as usize).collect()
     }
 
-    /// The first environments that a seed gives.
+    /// The first `count` drawn environments.
     pub fn drawn(seed: &str, count: u32) -> Vec<Environment> {
         let mut random = SeedRandom::new(seed);
         (0..count).map(|_| Environment::random(&mut random)).collect()
@@ -218,7 +223,7 @@ impl Environment {
         }
     }
 
-    /// Says what about it cannot run.
+    /// Checks the parameters; the error names the first that is out of range.
     pub fn check(&self) -> Result<(), String> {
         range("instances", self.instances, 1, 1 << 20)?;
         range("sync", self.sync, 0, 2)?;
@@ -249,7 +254,7 @@ impl Environment {
         Ok(())
     }
 
-    /// The struct that the harness reads numbers into, in the order of [`Environment::line`].
+    /// The C struct of the parameters, in the order of [`Environment::line`].
     pub fn header() -> String {
         let mut out =
             String::from("// The parameters of an environment.\n\nstruct environment {\n");

@@ -1,5 +1,7 @@
-//! What a test may show, and what it showed: outcomes by their text, classed by models, and the
-//! table that compares both.
+//! Compares what a test may show with what it showed: classifies outcomes by models, and draws
+//! conclusions.
+//!
+//! It does not know how tests run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -18,18 +20,18 @@ use litmake_sim::{self as sim, Model, Options, Simulator};
 
 pub use litmake_sim::State;
 
-/// `0:rax=1; [x]=2;`
+/// A state as text: `0:rax=1; [x]=2;`.
 pub fn text(state: &State) -> String {
     let parts: Vec<String> = state.iter().map(|(k, v)| format!("{k}={v};")).collect();
     parts.join(" ")
 }
 
-/// A state as reports have it, without brackets.
+/// A state as in reports, without brackets.
 pub fn named(state: &State) -> BTreeMap<String, String> {
     state.iter().map(|(k, v)| (litmus::bare(k).to_string(), v.to_string())).collect()
 }
 
-/// Models by dialect, loaded when the first test asks.
+/// Models by dialect, loaded on first use.
 pub struct Models {
     wanted: Option<String>,
     loaded: HashMap<Arch, std::result::Result<(Model, Model), Box<litmake_base::diag::Diag>>>,
@@ -38,7 +40,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// The model that says what is allowed: a name or a path, or each dialect's own.
+    /// Uses the model with a name or path, or each dialect's own.
     pub fn new(wanted: Option<&str>) -> Models {
         Models {
             wanted: wanted.map(str::to_string),
@@ -53,7 +55,7 @@ impl Models {
         self.wanted.clone().unwrap_or_else(|| arch.default_model().to_string())
     }
 
-    /// What a test may show.
+    /// Simulates a test under its model and under interleaving.
     pub fn expect(&mut self, test: &Test) -> Result<Expected> {
         let name = self.name(test.arch);
         let load = |name: &str| Model::load(&cat::load(name, &LoadOptions::new(test.arch))?);
@@ -75,23 +77,23 @@ impl Models {
     }
 }
 
-/// What a model allows.
+/// The outcomes that a model allows for a test.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// Its name.
+    /// The name of the model.
     pub model: String,
-    /// The final states that it allows.
+    /// The final states that the model allows.
     pub allowed: BTreeSet<State>,
-    /// Those that some interleaving gives.
+    /// The final states of interleavings.
     pub interleaved: BTreeSet<State>,
-    /// The test has undefined behaviour: nothing is forbidden.
+    /// Whether the test has undefined behaviour, so that nothing is forbidden.
     pub undefined: bool,
-    /// Loops were cut: outcomes may be missing, so that nothing is taken as forbidden.
+    /// Whether loops were cut, so that outcomes may be missing and nothing counts as forbidden.
     pub cut: bool,
 }
 
 impl Expected {
-    /// What a state is to it.
+    /// The class of a state.
     pub fn class(&self, state: &State) -> Class {
         if self.interleaved.contains(state) && self.allowed.contains(state) {
             Class::Interleaved
@@ -102,38 +104,39 @@ impl Expected {
         }
     }
 
-    /// Whether an outcome outside of the allowed ones means anything.
+    /// Whether an outcome that is not allowed is a violation.
     pub fn is_binding(&self) -> bool {
         !self.undefined && !self.cut
     }
 }
 
-/// An outcome that showed.
+/// An observed outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// How often.
+    /// How often it was observed.
     pub count: u64,
     /// Whether the proposition of the condition holds.
     pub holds: bool,
-    /// What it is to the model.
+    /// The class of the outcome.
     pub class: Class,
 }
 
-/// What a test showed, in one environment or in several.
+/// The outcomes that a test showed, in one environment or several.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// How many there was time for.
+    /// The number of rounds that ran.
     pub rounds: u64,
-    /// How long they took.
+    /// The time that they took.
     pub seconds: f64,
-    /// The final states that showed.
+    /// The observed final states.
     pub states: BTreeMap<State, Seen>,
-    /// Outcomes with so many different unexpected values that they were not kept apart.
+    /// The number of outcomes that were not kept apart, because they have too many different
+    /// unexpected values.
     pub lost: u64,
 }
 
 impl Tally {
-    /// Instances that ran.
+    /// The number of instances that ran.
     pub fn total(&self) -> u64 {
         self.states.values().map(|s| s.count).sum::<u64>() + self.lost
     }
@@ -142,22 +145,22 @@ impl Tally {
         self.states.values().filter(|s| which(s)).map(|s| s.count).sum()
     }
 
-    /// Instances that satisfy the proposition of the condition.
+    /// The number of instances that satisfy the proposition of the condition.
     pub fn positive(&self) -> u64 {
         self.sum(|s| s.holds)
     }
 
-    /// Instances that show what no interleaving gives.
+    /// The number of instances with a weak outcome.
     pub fn weak(&self) -> u64 {
         self.sum(|s| s.class == Class::Weak)
     }
 
-    /// Instances that the model forbids.
+    /// The number of instances with an outcome that the model forbids.
     pub fn forbidden(&self) -> u64 {
         self.sum(|s| s.class == Class::Forbidden) + self.lost
     }
 
-    /// Takes in what the same test showed elsewhere.
+    /// Adds the outcomes of the same test in another environment.
     pub fn add(&mut self, other: Tally) {
         self.rounds += other.rounds;
         self.seconds += other.seconds;
@@ -167,7 +170,7 @@ impl Tally {
         }
     }
 
-    /// Turns numbers into states.
+    /// Converts counted numbers into states.
     pub fn new(
         counted: &Counted,
         program: &Program,
@@ -181,7 +184,7 @@ impl Tally {
             ..Tally::default()
         };
         for (number, count) in &counted.outcomes {
-            // What has a value without a number comes with its values, below.
+            // Outcomes that have a value without a number are in `raw`.
             let values: Option<Vec<Val>> = columns.read(*number).into_iter().collect();
             if let Some(values) = values {
                 out.put(values, *count, program, expected);
@@ -215,8 +218,8 @@ impl Tally {
         seen.count += count;
     }
 
-    /// As results have it. What a mutant looks for is its condition; what other tests look for is
-    /// what the model forbids.
+    /// The form in results. A mutant looks for its condition, other tests for outcomes that the
+    /// model forbids.
     pub fn cell(&self, is_mutant: bool) -> Cell {
         let weak = if is_mutant { self.positive() } else { self.forbidden() };
         let mut outcomes: BTreeMap<String, u64> =
@@ -238,7 +241,7 @@ impl Tally {
     }
 }
 
-/// What comparing a model with a machine says of one outcome, or of a test's condition.
+/// The conclusion about an outcome, or about a test's condition, on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conclusion {
     /// Allowed and seen.
@@ -249,12 +252,12 @@ pub enum Conclusion {
     Unsound,
     /// Forbidden and not seen.
     Excluded,
-    /// Nothing can be said.
+    /// No conclusion is possible.
     Open,
 }
 
 impl Conclusion {
-    /// What follows for an outcome, where the test is defined.
+    /// The conclusion about an outcome of a defined test.
     pub fn new(allowed: bool, seen: bool) -> Conclusion {
         match (allowed, seen) {
             (true, true) => Conclusion::Agrees,
@@ -264,7 +267,7 @@ impl Conclusion {
         }
     }
 
-    /// As tables call it.
+    /// The words in tables.
     pub fn words(self) -> &'static str {
         match self {
             Conclusion::Agrees => "agrees",

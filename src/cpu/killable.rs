@@ -1,6 +1,8 @@
-//! Whether a mutant can die: what the machine's own model allows of the code that runs. A mutant in
-//! C is what its compiler made of it, so that is lifted and simulated; what the source's model allows
-//! says nothing about a machine. It does not run tests.
+//! Decides whether a mutant can be killed: whether the machine's model allows its condition in the
+//! code that runs. A mutant in C is compiled and lifted, and the lifted code is simulated, because
+//! the source's model says nothing about a machine.
+//!
+//! It does not run tests.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,14 +21,14 @@ use litmake_toolchain::fingerprint::not_installed;
 use litmake_toolchain::process;
 use litmake_toolchain::runtime::Runtime;
 
-/// What becomes of a mutant.
+/// Whether a mutant can be killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The machine's model allows what it looks for.
+    /// The machine's model allows the condition.
     CanDie,
-    /// It does not.
+    /// The machine's model forbids the condition.
     CannotDie,
-    /// Its code is beyond what can be simulated.
+    /// The code cannot be lifted or simulated.
     Unknown(String),
     /// A compiler is missing or failed.
     Broke(String),
@@ -42,13 +44,13 @@ pub struct Judge {
     runtime: Option<(PathBuf, Runtime)>,
 }
 
-/// The model of the machine that a profile's programs run on.
+/// The name of the model of the machine on which a profile's programs run.
 pub fn model_name(profile: &Profile) -> &str {
     profile.model.as_deref().unwrap_or(profile.arch.default_model())
 }
 
 impl Judge {
-    /// For the machine that a profile's programs run on.
+    /// A judge for the machine on which a profile's programs run.
     pub fn new(profile: &Profile) -> Result<Judge> {
         let model = model_name(profile).to_string();
         let loaded = Model::load(&cat::load(&model, &LoadOptions::new(profile.arch))?)?;
@@ -65,7 +67,7 @@ impl Judge {
         })
     }
 
-    /// What becomes of each of some tests.
+    /// The fates of some tests.
     pub fn fates(&mut self, profile: &Profile, tests: &[&Test], stop: &dyn Stopping) -> Vec<Fate> {
         let mut compiled = self.lifted(profile, tests, stop).into_iter();
         let mut out = Vec::with_capacity(tests.len());
@@ -87,7 +89,7 @@ impl Judge {
         out
     }
 
-    /// What the compiler makes of the tests that are in C.
+    /// The lifted code of the tests in C.
     fn lifted(
         &self,
         profile: &Profile,
@@ -99,7 +101,7 @@ impl Judge {
         let Some((program, runtime)) = &self.runtime else {
             return vec![Err(not_installed(&profile.compiler)); sources.len()];
         };
-        // As `emit` observes and stores them, so that the code is the code that runs.
+        // Observed and stored as in `emit`, so that the code is the code that runs.
         let compiler = Compiler {
             profile,
             program,
@@ -121,8 +123,7 @@ impl Judge {
         }
     }
 
-    /// Which tests count, by their place: every test that is no mutant, and the mutants that can
-    /// die.
+    /// The fates of tests. A test that is not a mutant always counts and gets [`Fate::CanDie`].
     pub fn prune(
         &mut self,
         session: &Session,
@@ -138,7 +139,7 @@ impl Judge {
         tests.iter().map(one).collect()
     }
 
-    /// Why a test does not count; nothing where it does.
+    /// The reason for which a test does not count, if it does not.
     pub fn why(&self, fate: &Fate, session: &Session, test: &Prepared) -> Option<String> {
         match fate {
             Fate::CanDie => None,

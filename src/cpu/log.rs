@@ -1,4 +1,6 @@
-//! What a test showed, in the log format of litmus7: as herd's users and their tools read it.
+//! Writes the outcomes of a test as a log of litmus7, which herd's users and their tools read.
+//!
+//! It does not know how tests run.
 
 use std::fmt::Write;
 
@@ -11,8 +13,8 @@ use litmake_litmus::log::{LogEntry, Seen};
 use litmake_litmus::{Place, condition_text, place_brackets};
 use litmake_profile::Profile;
 
-/// One test's block. Without a hash of the test: tools that compare logs take hashes that differ
-/// for different tests, and ours are not those of others.
+/// The log entry of a test, without a hash: tools that compare logs take different hashes to mean
+/// different tests, and litmake's hashes are not those of other tools.
 pub fn block(test: &Prepared, tally: &Tally) -> String {
     let (states, seen) = tally
         .states
@@ -31,7 +33,7 @@ pub fn block(test: &Prepared, tally: &Tally) -> String {
     entry.to_string()
 }
 
-/// The condition, with registers under their full names.
+/// The condition, with the full names of registers.
 pub(super) fn condition(test: &Prepared) -> String {
     let isa = isa::of(test.test.arch);
     condition_text(&test.test.condition, test.test.arch, &|place: &Place| match place {
@@ -43,7 +45,7 @@ pub(super) fn condition(test: &Prepared) -> String {
     })
 }
 
-/// How and on what tests ran, at the end of a log.
+/// The end of a log: the machine and how the tests ran.
 pub fn trailer(
     machine: &Machine,
     profile: &Profile,

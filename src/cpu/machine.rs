@@ -1,5 +1,7 @@
-//! What tests run on: this machine, or one that is emulated, and the compilers that make programs
-//! for it. It does not know tests.
+//! The machine that runs tests: this one, or an emulated one, and the compiler that builds programs
+//! for it.
+//!
+//! It does not know tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use litmake_toolchain::evidence::Looks;
 use litmake_toolchain::host::{self, Host};
 use litmake_toolchain::process;
 
-/// The dialect of this machine's processors, where tests of it can run.
+/// The dialect of this machine's processors, if their tests can run.
 pub fn host() -> Option<Arch> {
     match std::env::consts::ARCH {
         "x86_64" => Some(Arch::X86_64),
@@ -27,24 +29,24 @@ pub fn host() -> Option<Arch> {
     }
 }
 
-/// What runs programs.
+/// A machine that runs programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The dialect of the code that it runs.
     pub arch: Arch,
-    /// As the processor calls itself.
+    /// The processor's name.
     pub name: String,
-    /// How many threads run at once.
+    /// The number of threads that run at once.
     pub processors: u64,
-    /// The processors that tests run on, in the order in which workers take them; empty where these are all.
+    /// The processors for tests, in the order in which workers use them; empty for all.
     pub on: Vec<u32>,
-    /// The program that runs foreign code. What shows under it is the emulator's doing: values
-    /// and crashes mean something, rates and weak outcomes nothing.
+    /// The emulator, if the code is foreign. Under an emulator, values and crashes are meaningful;
+    /// rates and weak outcomes are the emulator's own.
     pub emulator: Option<PathBuf>,
 }
 
 impl Machine {
-    /// The machine that runs code of a dialect: this one, or an emulator for it.
+    /// The machine that runs code of a dialect: this one, or an emulator.
     pub fn of(arch: Arch) -> Result<Machine, String> {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         let name = processor_name();
@@ -73,12 +75,12 @@ impl Machine {
         }
     }
 
-    /// The same machine, of which tests use these processors alone.
+    /// The same machine, with tests restricted to these processors.
     pub fn only(self, on: Vec<u32>) -> Machine {
         Machine { processors: on.len() as u64, on, ..self }
     }
 
-    /// As results and keys have it.
+    /// The form in results and keys.
     pub fn json(&self) -> Value {
         let mut out = json!({
             "name": self.name,
@@ -114,7 +116,7 @@ impl std::fmt::Display for Machine {
     }
 }
 
-/// As the kernel tells it; empty where it does not.
+/// The name that the kernel gives, or `unknown processor`.
 fn processor_name() -> String {
     let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
     let value = |key: &str| {
@@ -128,12 +130,12 @@ fn processor_name() -> String {
         .unwrap_or_else(|| "unknown processor".into())
 }
 
-/// The profile that tests are built with where none is named: the machine's own compiler.
+/// The profile for building tests if none is named: the machine's own compiler.
 pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
     let arch =
         host().ok_or("tests do not run on processors of this kind; name a profile of another")?;
     let Host { command, mut args } = host::find(&Looks::default(), known)?;
-    // What `CFLAGS` says comes after, and so counts.
+    // The flags of `CFLAGS` come later and take precedence.
     let commands = args.iter().take_while(|a| !a.starts_with('-')).count();
     args.insert(commands, "-O2".into());
     let name = command.rsplit('/').next().unwrap_or(&command).to_string();

@@ -1,7 +1,8 @@
-//! Runs tests on the processors of this machine: code generation, environments, histograms.
+//! Runs tests on the processors of this machine: generates code, draws environments, counts
+//! outcomes.
 //!
-//! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of the
-//! machine's own dialect, or of C; what it may show comes from the simulator.
+//! It does not know pipelines, nor how results are stored. A test is a litmus test in C or in the
+//! dialect of the machine; the simulator says which outcomes are allowed.
 
 pub mod alone;
 pub mod build;

@@ -1,4 +1,6 @@
-//! Runs a program of tests in a child process with a time limit, and reads what it counted.
+//! Runs a program of tests in a child process with a time limit, and reads the counted outcomes.
+//!
+//! It does not know models.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,33 +15,33 @@ use litmake_base::stop::Stopping;
 use litmake_toolchain::execute;
 use litmake_toolchain::process::{self, Ended};
 
-/// What to run: a test in some environments, one after the other.
+/// A request to run a test in some environments, one after the other.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Which test of the program.
+    /// The number of the test in the program.
     pub test: usize,
-    /// In this order.
+    /// The environments, in the order in which they run.
     pub environments: &'a [Environment],
-    /// In each.
+    /// The time in each environment.
     pub seconds: f64,
-    /// Rounds in each, at most; 0: as many as there is time for.
+    /// The largest number of rounds in each environment; 0 for as many as the time allows.
     pub rounds: u64,
-    /// What all that is random follows from.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// What was counted in one environment.
+/// The counts of one environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
-    /// How many there was time for.
+    /// The number of rounds that ran.
     pub rounds: u64,
-    /// How long they took.
+    /// The time that they took.
     pub seconds: f64,
-    /// Numbers of outcomes, and how often they showed.
+    /// The numbers of outcomes, and their counts.
     pub outcomes: Vec<(u64, u64)>,
-    /// Outcomes with values that have no number: outcome, count, values by column.
+    /// Outcomes with values that have no number: outcome, count, and values by column.
     pub raw: Vec<(u64, u64, Vec<u64>)>,
-    /// How many more of those there were than were kept.
+    /// The number of such outcomes that were not kept.
     pub lost: u64,
 }
 
@@ -60,20 +62,20 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// How much longer than planned a test may take, for starting and for ending: machines are busy.
+/// The additional time for starting and ending a test on a busy machine.
 const SLACK: f64 = 20.0;
 const MEMORY_MIB: u64 = 1 << 16;
-/// An emulator reserves more addresses than it uses.
+/// An emulator reserves more address space than it uses.
 const EMULATED_MIB: u64 = 1 << 20;
 
-/// Runs a program, and reads what it counted, an entry for each environment.
+/// Runs a program and reads its counts, an entry for each environment.
 pub fn run(
     machine: &Machine,
     program: &Program,
     request: &Request,
     stop: &dyn Stopping,
 ) -> Result<Vec<Counted>, Failure> {
-    // What it takes to run it, or the harness itself, is at fault.
+    // Such failures are due to the machine or the harness.
     let refused = |message: String| Failure::machine(message);
     let mut file = tempfile::NamedTempFile::new_in(program.folder())
         .map_err(|e| refused(format!("no temporary file: {e}")))?;
@@ -116,7 +118,7 @@ pub fn run(
         Ended::Exit { code: 0, stdout, .. } => {
             read(&String::from_utf8_lossy(&stdout), request.environments.len()).map_err(refused)
         }
-        // Emulators end with the signal that their program was ended by, as shells tell it.
+        // Like a shell, an emulator reports the signal that ended its program in its status.
         Ended::Exit { code, .. } if machine.emulator.is_some() && code > 128 => {
             Err(crashed(code - 128))
         }
@@ -134,7 +136,7 @@ pub fn run(
     }
 }
 
-/// Reads what the harness prints, one part an environment.
+/// Reads the output of the harness, one part for each environment.
 fn read(text: &str, count: usize) -> Result<Vec<Counted>, String> {
     let mut out = Vec::new();
     let mut now: Option<Counted> = None;

@@ -1,4 +1,6 @@
-//! Tests on one machine, over many environments: from a test to what is stored of it.
+//! Runs tests on one machine in many environments: from a test to the record that is stored.
+//!
+//! It does not know how records are stored.
 
 use std::sync::Arc;
 
@@ -22,24 +24,24 @@ use litmake_profile::Profile;
 use litmake_sim::program::Program;
 use litmake_sim::results::holds;
 
-/// A test with what must be known of it to run it and to say what came out.
+/// A test with everything that is needed to run it and to judge its outcomes.
 pub struct Prepared {
-    /// Its name in results.
+    /// The key in results.
     pub key: String,
-    /// The mutator that made it; `None` for tests that are to show no violation.
+    /// The mutator that made it; `None` if the test is to show no violation.
     pub mutator: Option<String>,
     /// The test.
     pub test: Test,
-    /// The same as the simulator sees it.
+    /// The program for the simulator.
     pub program: Program,
-    /// How its outcomes are numbered.
+    /// The numbering of its outcomes.
     pub columns: Columns,
-    /// What the model allows.
+    /// The outcomes that the model allows.
     pub expected: Expected,
 }
 
 impl Prepared {
-    /// Simulates it, to know what may show.
+    /// Simulates a test, to know its allowed outcomes.
     pub fn new(test: &Test, models: &mut Models) -> Result<Prepared> {
         let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
         let expected =
@@ -63,35 +65,34 @@ impl Prepared {
         self.mutator.is_some()
     }
 
-    /// Whether the proposition of the condition holds of a state.
+    /// Whether the proposition of the condition holds in a state.
     pub fn holds(&self, state: &State) -> bool {
         let Some(outcome) = columns::outcome(&self.program, state) else { return false };
         holds(&self.program.condition, &self.program, &outcome)
     }
 
-    /// Its C code, as the test of this number in a program.
+    /// The C code, as test number `n` of a program.
     pub fn code(&self, n: usize) -> Result<Code> {
         emit::emit(&self.test, &self.program, &self.columns, n)
     }
 }
 
-/// How tests are run, apart from the environments.
+/// The settings of runs, apart from the environments.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// How many there are.
+    /// The number of environments.
     pub environments: u32,
-    /// Rounds in each environment; 0: as many as there is time for.
+    /// The largest number of rounds in each environment; 0 for as many as the time allows.
     pub rounds: u64,
-    /// Of one test in one environment.
+    /// The time for one test in one environment.
     pub seconds: f64,
-    /// The share of a test's time that goes to the one environment that showed most of what its
-    /// condition looks for.
+    /// The share of a test's time for the environment in which its condition showed most often.
     pub focus: f64,
-    /// Without the environments that are known to be good.
+    /// Whether the known good environments are left out.
     pub drawn: bool,
-    /// What all that is random follows from.
+    /// The seed of all random choices.
     pub seed: String,
-    /// Takes the place of the drawn parameters.
+    /// Parameters that replace drawn ones.
     pub overrides: Vec<(String, u32)>,
 }
 
@@ -110,7 +111,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The environments, by number.
+    /// The environments, in order.
     pub fn draw(&self) -> std::result::Result<Vec<Environment>, String> {
         if !(0.0..1e6).contains(&self.seconds) {
             return Err(format!("{} is no time in seconds", self.seconds));
@@ -131,7 +132,7 @@ impl Setup {
         Ok(all)
     }
 
-    /// The environments in an order that the seed gives.
+    /// The environments' indices in a random order.
     pub fn order(&self) -> Vec<usize> {
         let mut random = Rng::of(&self.seed, &["order"]);
         let mut out: Vec<usize> = (0..self.environments as usize).collect();
@@ -141,7 +142,7 @@ impl Setup {
         out
     }
 
-    /// What of it is recorded with results, and decides them.
+    /// The settings that are recorded with results and decide them.
     pub fn json(&self) -> Value {
         let mut out = json!({
             "environments": self.environments,
@@ -164,24 +165,24 @@ impl Setup {
 pub struct Session {
     /// The machine.
     pub machine: Machine,
-    /// What builds programs for it.
+    /// The profile that builds programs for it.
     pub profile: Arc<Profile>,
     builder: Builder,
 }
 
-/// A test that is built.
+/// A test that was built.
 #[derive(Clone)]
 pub struct Ready {
     program: Arc<Built>,
     number: usize,
 }
 
-/// Tests built into one program, at most.
+/// The largest number of tests in a program.
 const BATCH: usize = 24;
 
 impl Session {
-    /// The machine that a profile's programs run on; without a profile, this one, whose compiler
-    /// may be known.
+    /// The session for the machine on which a profile's programs run; without a profile, for this
+    /// machine. The compiler of this machine may be stored in `known`.
     pub fn new(
         profile: Option<Arc<Profile>>,
         known: &dyn Records,
@@ -195,9 +196,9 @@ impl Session {
         Ok(Session { machine, profile, builder })
     }
 
-    /// Whether tests of a dialect run here; the error says what does.
+    /// Checks that tests of a dialect run here; the error says which do.
     pub fn accepts(&self, test: &Test) -> Result<()> {
-        // 32-bit code runs as 64-bit code, whose addresses alone are wider.
+        // 32-bit code runs as 64-bit code; only addresses are wider.
         let runs: &[Arch] = match self.machine.arch {
             Arch::X86_64 => &[Arch::X86_64, Arch::X86, Arch::C],
             ref own => &[*own, Arch::C],
@@ -214,14 +215,14 @@ impl Session {
         )))
     }
 
-    /// Builds tests, many a program.
+    /// Builds tests, many in a program.
     pub fn build(
         &self,
         tests: &[Prepared],
         stop: &dyn Stopping,
     ) -> Vec<std::result::Result<Ready, Failure>> {
         let mut out = Vec::with_capacity(tests.len());
-        // What runs without a library runs its one test.
+        // A program without a library has one test.
         let batch = if self.machine.emulator.is_some() { 1 } else { BATCH };
         for part in tests.chunks(batch) {
             let code = |test: usize, n: usize| {
@@ -256,7 +257,7 @@ impl Session {
         run::run(&self.machine, &ready.program, &request, stop)
     }
 
-    /// Runs a test in all environments of a setup.
+    /// Runs a test in all environments of the settings.
     pub fn tallies(
         &self,
         test: &Prepared,
@@ -266,7 +267,7 @@ impl Session {
         stop: &dyn Stopping,
     ) -> std::result::Result<Vec<Tally>, Failure> {
         let tally = |c: &Counted| Tally::new(c, &test.program, &test.columns, &test.expected);
-        // Environments mean nothing to an emulator.
+        // Environments have no effect on an emulator.
         let environments = match self.machine.emulator {
             Some(_) => environments.get(..1).unwrap_or_default(),
             None => environments,
@@ -288,8 +289,8 @@ impl Session {
         Ok(tallies)
     }
 
-    /// What is stored of a test. An emulator shows how it works itself: what it shows is never a
-    /// violation of the machine that it stands for.
+    /// The record of a test. Outcomes under an emulator are the emulator's own and never violations
+    /// of the emulated machine.
     pub fn record(&self, test: &Prepared, tallies: &[Tally], setup: &Setup) -> Record {
         let mut record = Record {
             test: test.test.name.clone(),
@@ -326,8 +327,8 @@ pub fn whole(tallies: &[Tally]) -> Tally {
     out
 }
 
-/// The environment that more time is best spent in: that with the most of what the condition looks
-/// for a second; where none showed it, with the most weak outcomes; else with the most instances.
+/// The environment in which more time is best spent: where the condition showed most often per
+/// second; if it never did, where weak outcomes did; else where most instances ran.
 fn most_telling(tallies: &[Tally]) -> Option<usize> {
     let rate = |n: u64, t: &Tally| if t.seconds > 0.0 { n as f64 / t.seconds } else { 0.0 };
     let rates = |t: &Tally| [rate(t.positive(), t), rate(t.weak(), t), rate(t.total(), t)];
@@ -336,14 +337,14 @@ fn most_telling(tallies: &[Tally]) -> Option<usize> {
     (0..all.len()).max_by(|a, b| all[*a][asked].total_cmp(&all[*b][asked]))
 }
 
-/// The environment that showed what the condition looks for most often a second.
+/// The environment in which the condition showed most often per second, with that rate.
 pub fn best(tallies: &[Tally]) -> Option<(usize, f64)> {
     let rate = |t: &Tally| if t.seconds > 0.0 { t.positive() as f64 / t.seconds } else { 0.0 };
     let rates = tallies.iter().map(rate).enumerate().filter(|(_, r)| *r > 0.0);
     rates.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Outcomes that a model allows and that did not show.
+/// Outcomes that the model allows and that did not show.
 pub fn unseen(test: &Prepared, tally: &Tally) -> Vec<String> {
     let missing = test.expected.allowed.iter().filter(|s| !tally.states.contains_key(*s));
     missing.map(text).collect()

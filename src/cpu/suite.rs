@@ -1,5 +1,7 @@
-//! Tests of machine code that litmake makes itself: conformance tests of a machine and their
-//! mutants, pruned by the model of the machine, so that every mutant can be killed.
+//! Makes litmake's own tests of machine code: conformance tests of a machine, and their mutants.
+//! The machine's model selects mutants that can be killed.
+//!
+//! It does not run tests.
 
 use std::ops::ControlFlow;
 
@@ -12,20 +14,21 @@ use litmake_mutate::cycles::weaken;
 use litmake_mutate::disrupt::{Disruptor, usual};
 use litmake_sim::{Model, Options, Simulator};
 
-/// The cycles of the suites of machine code: what orders accesses on x86-64, in every critical
-/// cycle of two or three threads.
+/// The edges of the x86-64 suites: all that orders accesses, in every critical cycle of two or
+/// three threads.
 const X86_VOCABULARY: &str = "PodWW PodRR PodRW MFencedWR Rfe Fre Coe";
 const X86_SIZE: usize = 6;
 
-/// A mutant, or, without a disruptor, the test that mutants come from.
+/// A mutant, or a test that is mutated.
 pub struct Weakened {
     /// The test, with its condition.
     pub test: Test,
-    /// What was done, and the name of the test that it was done to.
+    /// The disruptor, and the name of the test that it was applied to; `None` for a test that is
+    /// mutated.
     pub by: Option<(String, String)>,
 }
 
-/// The conformance tests of x86-64 and their mutants under x86-TSO, in order of their names.
+/// The conformance tests of x86-64 and their mutants under x86-TSO, in the order of their names.
 pub fn x86() -> Result<Vec<Weakened>> {
     let arch = Arch::X86_64;
     let dialect = dialect::of(arch);
@@ -58,7 +61,7 @@ pub fn x86() -> Result<Vec<Weakened>> {
             if by.is_none() {
                 name = maker.draft.name.clone();
             }
-            // A mutant of several cycles is one test.
+            // Several cycles can give the same mutant.
             if !seen.insert(&maker.draft.canonical_hash()) {
                 return Ok(());
             }
@@ -78,10 +81,10 @@ pub fn x86() -> Result<Vec<Weakened>> {
     Ok(out)
 }
 
-/// Tests that litmake makes itself, by the name of their suite.
+/// The names of the suites.
 pub const SUITES: [&str; 3] = ["x86-conformance", "x86-mutants", "x86"];
 
-/// The tests of a suite of machine code; `None` where there is none of that name.
+/// The tests of a suite of machine code; `None` if no suite has the name.
 pub fn suite(name: &str) -> Result<Option<Vec<Test>>> {
     let kept: fn(&Weakened) -> bool = match name {
         "x86-conformance" => |w| w.by.is_none(),
@@ -105,7 +108,7 @@ mod tests {
         }
         let mutants = all.iter().filter(|w| w.by.is_some());
         assert!(mutants.clone().count() >= 10, "{names:?}");
-        // None is a test of what is forbidden at the same time.
+        // No mutant is also a conformance test.
         for mutant in mutants {
             let (_, of) = mutant.by.as_ref().unwrap();
             assert!(all.iter().any(|w| w.by.is_none() && w.test.name == *of), "{of}");

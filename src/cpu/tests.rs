@@ -59,7 +59,7 @@ fn read(text: &str) -> Test {
     litmus::read(&Source::new("t", text)).unwrap()
 }
 
-/// A session, where tests of this file can run.
+/// A session, if the tests of this file can run here.
 fn session() -> Option<Session> {
     let fits = super::machine::host() == Some(litmus::Arch::X86_64);
     holds("an x86-64 processor", fits).then(|| Session::new(None, &Nowhere).unwrap())
@@ -88,7 +88,7 @@ fn run(
         .collect()
 }
 
-/// A few rounds in every kind of environment: enough to look at what is counted, never at rates.
+/// A few rounds in every kind of environment: enough to check counts, but not rates.
 fn few(environments: u32) -> Setup {
     Setup { environments, rounds: 4, seconds: 5.0, ..Setup::default() }
 }
@@ -101,14 +101,14 @@ fn every_instance_is_counted_and_nothing_forbidden_shows() {
     for (test, tally) in run(&session, &[SB, R, MISC, C], None, &setup) {
         let name = &test.test.name;
         assert_eq!(tally.forbidden(), 0, "{name}: {:?}", tally.states);
-        // Groups of workers count on their own.
+        // Each group of workers counts separately.
         assert_eq!(tally.total() % (4 * sum), 0, "{name}");
         assert!(tally.total() > 0 && tally.rounds >= 4 * 24, "{name}");
         assert!(unseen(&test, &tally).len() < test.expected.allowed.len(), "{name}");
     }
 }
 
-/// A thread sees a store before all others do only if it made it.
+/// A thread sees a store before all others only if it made the store.
 const RWC: &str = "X86_64 RWC
 { }
  P0          | P1            | P2            ;
@@ -121,8 +121,8 @@ exists (1:rax=1 /\\ 1:rbx=0 /\\ 2:rax=0)
 #[test]
 fn threads_that_share_a_worker_see_no_store_early() {
     let Some(session) = session() else { return };
-    // Few instances, in different orders: a worker comes to an instance that it has just left as
-    // another thread.
+    // Few instances in different orders: a worker may meet an instance again that it has just left
+    // as another thread.
     let sets = [("instances", 4), ("turn", 2), ("pairPct", 100), ("dealPct", 100), ("workers", 2)];
     let overrides = sets.map(|(name, value)| (name.to_string(), value)).to_vec();
     let setup =
@@ -157,7 +157,7 @@ fn values_are_those_of_the_model() {
     }
 }
 
-/// 32-bit tests run as 64-bit code: the values are those of the model, and a register has its name.
+/// 32-bit tests run as 64-bit code, with the model's values and the test's names of registers.
 #[test]
 fn tests_of_32_bit_code_run() {
     let Some(session) = session() else { return };
@@ -180,7 +180,8 @@ fn tests_of_32_bit_code_run() {
 #[test]
 fn what_a_stronger_model_forbids_is_told() {
     let Some(session) = session() else { return };
-    // Program order that nobody keeps: under this model every outcome of SB but one is forbidden.
+    // Program order that machines do not keep: under this model, all outcomes of SB but one are
+    // forbidden.
     let (test, tally) = run(&session, &[R], Some("sc"), &few(8)).remove(0);
     let record = session.record(&test, std::slice::from_ref(&tally), &few(8));
     let forbidden = tally.states.values().any(|s| s.class == Class::Forbidden);
@@ -191,8 +192,8 @@ fn what_a_stronger_model_forbids_is_told() {
 #[test]
 fn values_without_a_number_are_kept() {
     let Some(session) = session() else { return };
-    // Nobody expects what `rdtsc` gives, so it has no number. The simulator does not know the
-    // instruction; a value that it does not foresee is made by giving it another test.
+    // The value of `rdtsc` is not expected and has no number. The simulator does not know the
+    // instruction, so an unexpected value is made by exchanging the test.
     let mut models = Models::new(None);
     let mut test = Prepared::new(&read(SB), &mut models).unwrap();
     let other = read(&SB.replace("movl $1,(x)", "movl $77,(x)"));
@@ -218,7 +219,7 @@ fn crashes_and_wrong_code_are_told_apart() {
     let Some(session) = session() else { return };
     let stop = Stop::default();
     let mut models = Models::new(None);
-    // Null is no location: reading there ends the program.
+    // Null is not a location, so reading it ends the program.
     let crash = "X86_64 crash\n{ }\n P0 | P1 ;\n movl $1,(x) | movl (x),%eax ;\nexists (1:rax=1)\n";
     let mut tests = vec![Prepared::new(&read(crash), &mut models).unwrap()];
     let wild = read(&crash.replace("movl (x),%eax", "movl (%rax),%ecx"));
@@ -233,7 +234,7 @@ fn crashes_and_wrong_code_are_told_apart() {
     assert_eq!(ended.unwrap_err().kind, crashed);
     let ready = built[1].as_ref().unwrap();
     assert!(session.tallies(&tests[1], ready, &environments, &setup, &stop).is_ok());
-    // A dialect of another machine is refused.
+    // A test in another machine's dialect is rejected.
     let foreign = read("AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\nexists (0:X0=0)\n");
     let error = session.accepts(&foreign).unwrap_err();
     assert_eq!(error.message, "a: a test of AArch64; what runs here are tests of X86_64, X86, C");

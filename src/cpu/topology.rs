@@ -1,28 +1,28 @@
-//! Which processors tests run on: those in a list, and by how cores have hyper-threads.
+//! Chooses the processors on which tests run: from a list, and by the hyper-threads of cores.
 //!
-//! It reads what the kernel tells of processors, and does not know tests.
+//! It reads the kernel's description of processors, and does not know tests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use litmake_base::file;
 
-/// Where Linux describes its processors.
+/// The folder in which Linux describes processors.
 pub const SYSFS: &str = "/sys/devices/system/cpu";
 
-/// Processors with higher numbers are none.
+/// The limit on the numbers of processors.
 const MAX: u32 = 1 << 16;
 
-/// Which hyper-threads of cores are taken.
+/// The hyper-threads of a core that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Smt {
-    /// All of each core that has several, side by side; cores with one are left out.
+    /// All hyper-threads of each core that has several; other cores are left out.
     Pairs,
-    /// One of each core.
+    /// One hyper-thread of each core.
     Cores,
 }
 
-/// Reads a list such as `0,2-3`, as the kernel writes them. The order stays.
+/// Reads a list such as `0,2-3`, in the kernel's format. The order is kept.
 pub fn list(text: &str) -> Result<Vec<u32>, String> {
     let number = |word: &str| {
         let n: Option<u32> = word.trim().parse().ok().filter(|n| *n < MAX);
@@ -47,7 +47,7 @@ pub fn list(text: &str) -> Result<Vec<u32>, String> {
     Ok(out)
 }
 
-/// A list as it is read.
+/// A list in the format that [`list`] reads.
 pub fn text(processors: &[u32]) -> String {
     processors.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
@@ -65,7 +65,8 @@ pub fn allowed() -> Vec<u32> {
     (0..libc::CPU_SETSIZE as u32).filter(is_in).collect()
 }
 
-/// The processors that are wanted, in the order in which workers take them: of a list, or else all that are `allowed`.
+/// The processors for tests, in the order in which workers use them: from `wanted`, or else from
+/// all that are `allowed`.
 pub fn choose(
     wanted: Option<&[u32]>,
     smt: Option<Smt>,
@@ -83,10 +84,10 @@ pub fn choose(
     }
 }
 
-/// The hyper-threads of a processor's core, itself among them.
+/// The hyper-threads of a processor's core, itself included.
 fn siblings(sysfs: &Path, processor: u32) -> Result<Vec<u32>, String> {
     let folder = sysfs.join(format!("cpu{processor}/topology"));
-    // The second name is that of kernels before 5.2.
+    // Kernels before 5.2 use the second name.
     let read = |name: &str| file::read_text(&folder.join(name), file::MAX_TEXT);
     let text = read("core_cpus_list").or_else(|_| read("thread_siblings_list"));
     let text =
@@ -127,7 +128,7 @@ fn by_cores(
 mod tests {
     use super::*;
 
-    /// What the kernel writes of cores, each with the processors that are its hyper-threads.
+    /// A folder with the kernel's description of cores, each with its hyper-threads.
     fn machine(cores: &[&str], name: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for core in cores {
@@ -172,7 +173,7 @@ mod tests {
             let chosen = |on, smt| chosen(x86.path(), on, smt);
             assert_eq!(chosen("", Smt::Pairs).unwrap(), "0,4,1,5,2,6,3,7");
             assert_eq!(chosen("", Smt::Cores).unwrap(), "0,1,2,3");
-            // Of a list, with its order.
+            // Of a list, in its order.
             assert_eq!(chosen("5,0,1,4", Smt::Cores).unwrap(), "5,0");
             assert_eq!(chosen("3,1,2,6", Smt::Pairs).unwrap(), "2,6");
             let none = "no core has two hyper-threads among the processors 0,1,2";

@@ -1,4 +1,6 @@
-//! A machine as a place to search for environments in.
+//! Presents a machine as a device on which environments are searched for.
+//!
+//! It does not know how the search works.
 
 use litmake_base::stop::Stopping;
 
@@ -9,7 +11,7 @@ use litmake_base::failure::Failure;
 use litmake_devices::tuning::Key;
 use litmake_stats::search::Bench;
 
-/// Whose results those of a machine are; the compiler takes the place of the driver.
+/// The key of a machine's results; the compiler takes the place of the driver.
 pub fn key(session: &Session) -> Key {
     let name = &session.machine.name;
     let digest = blake3::hash(name.as_bytes());
@@ -25,28 +27,28 @@ pub fn key(session: &Session) -> Key {
     }
 }
 
-/// Tests of which a search looks for the best environments, on a machine.
+/// A machine with the tests for which a search looks for the best environments.
 pub struct OnMachine<'a> {
     /// The machine and its compiler.
     pub session: &'a Session,
-    /// What is searched for.
+    /// The tests to be killed.
     pub tests: &'a [(Prepared, Ready)],
-    /// What is searched.
+    /// The environments to choose from.
     pub environments: &'a [Environment],
-    /// How tests are run.
+    /// The settings of runs.
     pub setup: &'a Setup,
-    /// What can end it.
+    /// The request to stop the search.
     pub stop: &'a dyn Stopping,
-    /// What went wrong, by test.
+    /// The failures, by test.
     pub failures: Vec<(String, Failure)>,
     runs: u64,
 }
 
-/// Searches end after so many failures.
+/// The number of failures after which a search ends.
 const MAX_FAILURES: usize = 100;
 
 impl<'a> OnMachine<'a> {
-    /// Nothing has run yet.
+    /// Begins a search.
     pub fn new(
         session: &'a Session,
         tests: &'a [(Prepared, Ready)],
@@ -79,7 +81,7 @@ impl Bench for OnMachine<'_> {
         self.runs += 1;
         let (prepared, ready) = &self.tests[test];
         let setup = Setup { seconds, rounds: 0, ..self.setup.clone() };
-        // No two runs of a test in an environment draw the same.
+        // Every run of a test in an environment has its own seed.
         let key = format!("{}/{env}/{}", prepared.key, self.runs);
         let environments = std::slice::from_ref(&self.environments[env]);
         match self.session.run(ready, environments, &setup, &key, self.stop) {

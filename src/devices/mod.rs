@@ -1,23 +1,24 @@
-//! What running tests on GPUs and on CPUs has in common: random numbers, the parameters of an
-//! environment, classes of outcomes, and results.
+//! The common parts of running tests on GPUs and on CPUs: random numbers, parameters of
+//! environments, classes of outcomes, and results.
 //!
-//! It knows neither device, nor tests but by their names.
+//! It does not know the devices, and knows tests only by their names.
 
 pub mod parameters;
 pub mod random;
 pub mod record;
 pub mod tuning;
 
-/// What an outcome is to the model that judges it.
+/// The class of an outcome, by the model that judges it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// Of the threads one after the other.
+    /// The outcome of running the threads one after the other.
     Sequential,
-    /// Of some interleaving.
+    /// The outcome of some interleaving.
     Interleaved,
-    /// Of none, and allowed.
+    /// Not the outcome of an interleaving, and allowed.
     Weak,
-    /// Of none, and forbidden: a bug of the device, its compiler or the model.
+    /// Not the outcome of an interleaving, and forbidden: a bug of the device, its compiler or the
+    /// model.
     Forbidden,
 }
 

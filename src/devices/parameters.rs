@@ -1,9 +1,11 @@
-//! Parameters of an environment: numbers that have names in result files. A device says which;
-//! what can be done with them is said once.
+//! The parameters of environments: numbers with names in result files. Each device lists its
+//! parameters, and the macro here makes a type from the list.
+//!
+//! It does not know what parameters mean.
 
 use litmake_base::diag::nearest;
 
-/// Whether a parameter lies where it can.
+/// Checks that a parameter is in its range.
 pub fn range(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> {
     if (low..=high).contains(&value) {
         Ok(())
@@ -12,14 +14,14 @@ pub fn range(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> 
     }
 }
 
-/// What is said of a name that no parameter has.
+/// The error for an unknown name of a parameter.
 pub fn unknown(name: &str, names: &[&str]) -> String {
     let near = nearest(name, names.iter().copied());
     let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
     format!("there is no parameter `{name}`{hint}")
 }
 
-/// An environment of one kind of device: a struct of numbers, with their names.
+/// Defines the environment of a kind of device: a struct of numbers with their names.
 #[macro_export]
 macro_rules! environment {
     ($($(#[$doc:meta])* $field:ident $name:literal,)*) => {
@@ -30,9 +32,9 @@ macro_rules! environment {
         }
 
         impl Environment {
-            /// The parameters by the names that result files give them.
+            /// The names of the parameters in result files.
             pub const NAMES: &[&str] = &[$($name),*];
-            /// The same as fields.
+            /// The names of the fields, in the same order.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
             /// All parameters, in the order of their names in [`Self::NAMES`].
@@ -40,14 +42,14 @@ macro_rules! environment {
                 vec![$(self.$field),*]
             }
 
-            /// The parameters as result files have them.
+            /// The parameters as in result files.
             pub fn params(&self) -> serde_json::Map<String, serde_json::Value> {
                 let mut out = serde_json::Map::new();
                 $(out.insert($name.into(), self.$field.into());)*
                 out
             }
 
-            /// Reads parameters; what is not named keeps its value, and unknown names are said.
+            /// Sets the parameter with a name; an unknown name is an error.
             pub fn set(&mut self, name: &str, value: u32) -> Result<(), String> {
                 match name {
                     $($name => self.$field = value,)*
@@ -56,7 +58,7 @@ macro_rules! environment {
                 Ok(())
             }
 
-            /// The environment that was recorded, where all its parameters are known.
+            /// A recorded environment; `None` if some parameter is unknown or out of range.
             pub fn recorded(params: &serde_json::Map<String, serde_json::Value>) -> Option<Environment> {
                 let mut env = Environment::default();
                 for (name, value) in params {

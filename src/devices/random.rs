@@ -1,8 +1,10 @@
-//! Random numbers: the generator that the paper's environments were drawn with, and a fast one
-//! for what happens inside a run. Both are functions of their seed alone.
+//! Random numbers: the generator with which the paper's environments were drawn, and a fast one for
+//! decisions inside a run.
+//!
+//! Both depend only on their seed.
 
-/// The generator of the JavaScript library `seedrandom`: RC4 over a key that is mixed from the
-/// seed's characters, read as 52 bits a number.
+/// The generator of the JavaScript library `seedrandom`: RC4 with a key that is mixed from the
+/// characters of the seed, giving 52 bits for a number.
 pub struct SeedRandom {
     i: u8,
     j: u8,
@@ -10,7 +12,7 @@ pub struct SeedRandom {
 }
 
 impl SeedRandom {
-    /// The numbers that follow from a text.
+    /// A generator with a text as seed.
     pub fn new(seed: &str) -> SeedRandom {
         let mut key: Vec<u8> = Vec::new();
         let mut smear: u32 = 0;
@@ -35,7 +37,7 @@ impl SeedRandom {
             state.swap(i, usize::from(j));
         }
         let mut out = SeedRandom { i: 0, j: 0, state };
-        // The first bytes tell too much of the key.
+        // The first bytes reveal too much of the key.
         for _ in 0..256 {
             out.byte();
         }
@@ -50,7 +52,7 @@ impl SeedRandom {
         self.state[usize::from(self.state[usize::from(self.i)].wrapping_add(t))]
     }
 
-    /// From 0, and below 1.
+    /// A number from 0 to below 1.
     pub fn unit(&mut self) -> f64 {
         let mut n: f64 = (0..6).fold(0.0, |n, _| n * 256.0 + f64::from(self.byte()));
         let mut d = 2f64.powi(48);
@@ -68,24 +70,24 @@ impl SeedRandom {
         (n + f64::from(x)) / d
     }
 
-    /// A whole number between two, both included.
+    /// A whole number in a range, both ends included.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
         let width = f64::from(high) - f64::from(low) + 1.0;
         (self.unit() * width + f64::from(low)).floor() as u32
     }
 }
 
-/// Splitmix64.
+/// The generator splitmix64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The numbers that follow from a number.
+    /// A generator with a number as seed.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
-    /// A seed for a part of a run, by names that say which.
+    /// A generator for a part of a run, whose seed is made from a seed and the names of the part.
     pub fn of(seed: &str, parts: &[&str]) -> Rng {
         let mut hasher = blake3::Hasher::new();
         for part in std::iter::once(&seed).chain(parts) {
@@ -101,7 +103,7 @@ impl Rng {
         clippy::should_implement_trait,
         reason = "it never ends, and is asked for one at a time"
     )]
-    /// The next number, any of 64 bits.
+    /// The next number, of 64 random bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -110,7 +112,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Below a bound; 0 where the bound is.
+    /// A number below a bound; 0 if the bound is 0.
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u32
     }

@@ -1,4 +1,7 @@
-//! What tests did on a device, as it is stored, and as result files in the artifact's form.
+//! The results of tests on a device: as they are stored, and as result files in the artifact's
+//! form.
+//!
+//! It does not know how tests ran.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +10,29 @@ use serde_json::{Map, Value, json};
 
 use litmake_stats::results::{Counts, Environment as Row, Results};
 
-/// What one test did in one environment.
+/// The result of one test in one environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Instances that ran as if one thread had run after the other.
     pub seq: u64,
     /// Instances that ran as some interleaving.
     pub interleaved: u64,
-    /// Instances that showed what the test looks for.
+    /// Instances that showed the outcome that the test looks for.
     pub weak: u64,
-    /// How long it took, with the time that the host was at work.
+    /// The time that the test took, with the work of the host.
     #[serde(rename = "durationSeconds")]
     pub seconds: f64,
-    /// How long the device was at work, where it tells.
+    /// The time that the device worked, if it is measured.
     #[serde(rename = "deviceSeconds", default, skip_serializing_if = "Option::is_none")]
     pub device_seconds: Option<f64>,
-    /// How many times all instances ran.
+    /// The number of iterations or rounds.
     pub iterations: u64,
-    /// How often work was given to the device; 0 where it is not given in parts.
+    /// The number of submissions of work to the device; 0 if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub submissions: u32,
-    /// Outcomes that the model forbids.
+    /// Instances with an outcome that the model forbids.
     pub violations: u64,
-    /// By outcome, those that showed.
+    /// The number of instances with each outcome.
     pub outcomes: BTreeMap<String, u64>,
 }
 
@@ -37,11 +40,11 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// What stands for values that no execution gives.
+/// The name of outcomes with unexpected values that were not kept.
 pub const UNKNOWN: &str = "other values";
 
 impl Cell {
-    /// What the statistics count.
+    /// The counts for statistics.
     pub fn counts(&self) -> Counts {
         Counts {
             seq: self.seq,
@@ -51,44 +54,46 @@ impl Cell {
         }
     }
 
-    /// How many instances ran.
+    /// The number of instances that ran.
     pub fn instances(&self) -> u64 {
         self.outcomes.values().sum()
     }
 }
 
-/// One test's results over all environments, as a pipeline stores them.
+/// The results of one test in all environments, as a pipeline stores them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The test's name in the pipeline.
+    /// The name of the test in the pipeline.
     pub test: String,
-    /// The test's name in result files.
+    /// The name of the test in result files.
     pub key: String,
-    /// What made it, for a mutant.
+    /// The mutator, for a mutant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutator: Option<String>,
-    /// What ran it, for people.
+    /// The device, for people.
     pub device: String,
-    /// How it ran, as the key of the result has it.
+    /// The settings of the run, as in the key of the result.
     pub setup: Value,
-    /// The model that judged, where tests of a list are judged by several.
+    /// The model that judged, if several models judge tests of one list.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// By environment number.
+    /// The results, by the number of the environment.
     pub cells: Vec<Cell>,
-    /// Outcomes that showed and are forbidden.
+    /// The observed outcomes that are forbidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<BTreeMap<String, String>>,
-    /// Outcomes that the model allows, where some that it forbids showed.
+    /// The outcomes that the model allows, if forbidden ones were observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<BTreeMap<String, String>>,
-    /// The test was ended by a signal, or did not end.
+    /// How the test crashed, or that it did not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<String>,
-    /// Why it was not run and does not count: a mutant that cannot die.
+    /// The reason for which the test was not run and does not count: a mutant that cannot be
+    /// killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
-    /// What the device does at best (`best`), and how much of that the test used (`reached`), where that was asked.
+    /// The peak rates of the device (`best`), and the share of them that the test used (`reached`),
+    /// if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Value>,
 }
@@ -99,7 +104,7 @@ impl Record {
         self.mutator.is_some()
     }
 
-    /// A line for people: instances, their rate, and what was looked for.
+    /// A line for people: the instances, their rate, and the kills or violations.
     pub fn line(&self) -> String {
         let sum = |f: &dyn Fn(&Cell) -> u64| -> u64 { self.cells.iter().map(f).sum() };
         let seconds: f64 = self.cells.iter().map(|c| c.seconds).sum();
@@ -116,7 +121,7 @@ impl Record {
     }
 }
 
-/// Results of many tests in the artifact's form; environments by their parameters.
+/// The results of many tests in the artifact's form; environments are given by their parameters.
 pub fn results(
     records: &[Record],
     environments: impl IntoIterator<Item = Map<String, Value>>,

@@ -1,6 +1,7 @@
-//! What tuning found on a device, kept for the next time: the best environment of each test, by
-//! vendor, device, driver and compile variant. Another driver version is compared with the one
-//! before.
+//! Stores the results of tuning: the best environment of each test, by vendor, device, driver and
+//! compile variant. The results of a new driver version are compared with those of the one before.
+//!
+//! It does not know how tuning works.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +10,25 @@ use serde_json::{Map, Value};
 
 use litmake_stats::search::Found;
 
-/// Whose results these are.
+/// The device and driver to which results belong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// The vendor's number, as Vulkan has it; 0 for a processor.
+    /// The vendor's number in Vulkan; 0 for a processor.
     pub vendor: u32,
     /// The vendor's number for the device.
     pub device: u32,
-    /// As the driver calls it.
+    /// The name that the driver gives.
     pub name: String,
     /// The driver's name.
     pub driver: String,
     /// The driver's version.
     pub driver_info: String,
-    /// How tests were compiled.
+    /// The way in which tests were compiled.
     pub variant: String,
 }
 
 impl Key {
-    /// The same hardware and compilation, whatever the driver.
+    /// Whether hardware and compile variant are equal, whatever the driver.
     fn is_akin(&self, other: &Key) -> bool {
         (self.vendor, self.device, &self.variant) == (other.vendor, other.device, &other.variant)
     }
@@ -40,53 +41,53 @@ impl Key {
 /// The best environment of one test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Best {
-    /// Whether the goal was reached in it.
+    /// Whether the goal was reached in this environment.
     pub reached: bool,
-    /// How often the test was killed in it.
+    /// The number of kills in this environment.
     pub kills: u64,
-    /// How long it ran.
+    /// The time that the test ran.
     pub seconds: f64,
     /// The parameters of the environment.
     pub params: Map<String, Value>,
 }
 
 impl Best {
-    /// Kills a second.
+    /// Kills per second.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.kills as f64 / self.seconds } else { 0.0 }
     }
 }
 
-/// What tuning one device for one goal came to.
+/// The result of tuning one device for one goal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The device.
     pub key: Key,
-    /// The goal: percent, and the seconds within which it is to be reached.
+    /// The goal: the reproducibility in percent, and the seconds in which it is to be reached.
     pub rep: f64,
     /// See `rep`.
     pub budget: f64,
-    /// By the name of the test in results.
+    /// The best environments, by the name of the test in results.
     pub tests: BTreeMap<String, Best>,
 }
 
 /// The best environments of devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Database {
-    /// Oldest first.
+    /// The entries, the oldest first.
     pub entries: Vec<Entry>,
 }
 
-/// A test that does other than it did under another driver.
+/// A test whose result differs from that under another driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The test's name.
     pub test: String,
-    /// Kills a second under the other driver.
+    /// Kills per second under the other driver.
     pub before: f64,
-    /// Kills a second now.
+    /// Kills per second now.
     pub after: f64,
-    /// Whether it reached the goal then, and does not now; else the other way round.
+    /// Whether the goal was reached then and is not now; otherwise it is the other way round.
     pub lost: bool,
     /// The other driver.
     pub driver: String,
@@ -98,19 +99,20 @@ impl Database {
         serde_json::from_str(text).map_err(|e| format!("this is no tuning database: {e}"))
     }
 
-    /// As JSON, for a file that people may look at.
+    /// The database as JSON, for a file that people can read.
     pub fn write(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// What is known of exactly this device and driver.
+    /// The entry for exactly this device and driver.
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.iter().find(|e| e.key == *key)
     }
 
-    /// What changed against the last driver of the same device: goals lost or won.
+    /// The tests that reach the goal now and did not under the last other driver of the device, or
+    /// the other way round.
     pub fn changes(&self, entry: &Entry) -> Vec<Change> {
         let before =
             self.entries.iter().rev().find(|e| e.key.is_akin(&entry.key) && e.key != entry.key);
@@ -131,14 +133,14 @@ impl Database {
         out
     }
 
-    /// Takes an entry in, in place of one for the same key.
+    /// Adds an entry, in place of one with the same key.
     pub fn put(&mut self, entry: Entry) {
         self.entries.retain(|e| e.key != entry.key);
         self.entries.push(entry);
     }
 }
 
-/// What a search found, as an entry: tests by key, environments by their parameters.
+/// The result of a search as an entry; tests are given by key, environments by their parameters.
 pub fn entry(
     key: Key,
     rep: f64,

@@ -1,8 +1,8 @@
-//! The folder of a record: a file for each run, one for an example of each bug, one for each note. A file is
-//! written whole under a name that no other has, and never changed, so that whoever adds at the same time loses
-//! nothing, and a killed addition leaves the record as it was.
+//! Stores a record in a folder: a file for each run, for an example of each bug, and for each note.
+//! Files of runs and notes are written whole under unique names and never changed, so that
+//! concurrent additions lose nothing, and an addition that is killed leaves the record as it was.
 //!
-//! It does not know what the files tell.
+//! It does not know what the files mean.
 
 use std::path::{Path, PathBuf};
 
@@ -20,22 +20,22 @@ const RUNS: &str = "runs";
 const BUGS: &str = "bugs";
 const NOTES: &str = "notes";
 
-/// A record of runs.
+/// A record of runs in a folder.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
-/// A record that was read, and what in it could not be.
+/// A record that was read, and the files that could not be read.
 #[derive(Debug, Default)]
 pub struct ReadBack {
     /// Runs, examples and notes.
     pub kept: Kept,
-    /// Which files could not be read, and why.
+    /// The files that could not be read, and why.
     pub warnings: Vec<String>,
 }
 
-/// The name of a file that no other has: sorted by date, and told apart by its content.
+/// A unique name for a file: its date, by which files are sorted, and the beginning of its digest.
 fn name(date: Date, content: &str) -> String {
     let date: String = date.to_string().chars().filter(|c| !"-:".contains(*c)).collect();
     format!("{date}-{}", &Digest::of(content.as_bytes()).hex()[..8])
@@ -47,7 +47,7 @@ fn json(value: &impl Serialize) -> String {
     text
 }
 
-/// An example with what pages show of it. Where it was written to lies with the run.
+/// The parts of an example that pages show. The folder that a run wrote for it is left out.
 fn example(finding: &Finding) -> Finding {
     let mut out = finding.clone();
     out.status = Status::New;
@@ -57,17 +57,17 @@ fn example(finding: &Finding) -> Finding {
 }
 
 impl Folder {
-    /// A record that is there, or will be.
+    /// A record at a path, which need not exist yet.
     pub fn new(path: &Path) -> Folder {
         Folder { path: path.to_path_buf() }
     }
 
-    /// Where it is.
+    /// The path of the record.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is a record.
+    /// Whether the record exists.
     pub fn exists(&self) -> bool {
         self.path.join(RUNS).is_dir()
     }
@@ -79,8 +79,8 @@ impl Folder {
         Ok(path)
     }
 
-    /// Adds a run. The run is there when its own file is, which comes last. It is later than those that there are,
-    /// though one be of the same second.
+    /// Adds a run. Its own file is written last, so that an incomplete addition has no effect. If
+    /// another run has the same date, the date is moved by seconds.
     pub fn add(&self, report: &Report, about: &Circumstances) -> Result<Run> {
         let before = match self.exists() {
             true => History::of(self.read()?.kept),
@@ -90,7 +90,7 @@ impl Folder {
         let bugs = self.make(BUGS)?;
         for finding in report.findings.iter().filter(|f| f.status != Status::Fixed) {
             let path = bugs.join(format!("{}.json", bug_name(&finding.id)?));
-            // The first example stays, unless another one was looked into further.
+            // The first example stays, unless a later one was looked into further.
             let better = before.examples.get(&finding.id).is_none_or(|old| {
                 let far = |f: &Finding| (f.reduced.is_some(), f.evidence.is_some());
                 far(finding) > far(old)
@@ -100,7 +100,7 @@ impl Folder {
             }
         }
         let id = |run: &Run| name(run.date, &json(run));
-        // A report that is added again, with its date, is the same run.
+        // Adding the same report with its date again gives the same run.
         let is_known = before.runs.iter().any(|r| r.id == id(&run));
         while !is_known && before.runs.iter().any(|r| r.date == run.date) {
             run.date = Date(run.date.0 + 1);
@@ -111,7 +111,8 @@ impl Folder {
         Ok(run)
     }
 
-    /// Adds a note. It is later than those that there are of its bug, though they be of the same second.
+    /// Adds a note. If another note on the bug has the same or a later date, the date is moved
+    /// behind it.
     pub fn note(&self, note: &Note) -> Result<()> {
         bug_name(&note.bug)?;
         let old = self.files::<Note>(NOTES, &mut Vec::new())?;
@@ -123,7 +124,7 @@ impl Folder {
         file::write(&path, text)
     }
 
-    /// Everything in it. What cannot be read is left out and said.
+    /// Reads the whole record. Files that cannot be read are left out and reported.
     pub fn read(&self) -> Result<ReadBack> {
         if !self.exists() {
             return Err(Diag::new(format!("{} is no record of runs", self.path.display())).help(
@@ -159,7 +160,7 @@ impl Folder {
         Ok(out)
     }
 
-    /// The files of one kind by their names, in order.
+    /// The files of one kind with their names, in order.
     fn files<T: DeserializeOwned>(
         &self,
         part: &str,

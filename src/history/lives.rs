@@ -1,6 +1,7 @@
-//! What became of each bug over the runs: first seen, last seen, fixed, reopened, and with which compilers.
+//! Follows each bug over the runs: when it was first seen, last seen, fixed and reopened, and with
+//! which compilers.
 //!
-//! It does not know where runs are kept, nor how any of this is shown.
+//! It does not know where runs are stored, nor how results are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,32 +11,32 @@ use serde::Serialize;
 
 use crate::record::{Date, Note, Run};
 
-/// What is kept of runs and bugs, as it was read.
+/// The contents of a record.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
-    /// By date.
+    /// The runs, by date.
     pub runs: Vec<Run>,
-    /// An example of each bug, by the bug.
+    /// An example of each bug, by the id of the bug.
     pub examples: BTreeMap<String, Finding>,
-    /// By date.
+    /// The notes, by date.
     pub notes: Vec<Note>,
 }
 
-/// What a bug is now.
+/// The state of a bug after the last run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Some profile shows it, as far as is known.
+    /// Some profile showed it when it was last looked for.
     #[default]
     Open,
-    /// A bug of a device that comes and goes while the device and its driver stay the same.
+    /// A bug of a device that comes and goes while the device and its driver are the same.
     Flaky,
-    /// Every profile that showed it was asked again, and does not.
+    /// Every profile that showed it was tried again and does not show it.
     Fixed,
 }
 
 impl State {
-    /// As pages and lists call it.
+    /// The name on pages and in lists.
     pub fn name(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -45,20 +46,20 @@ impl State {
     }
 }
 
-/// What happened to a bug in a run.
+/// The change of a bug in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// No run before showed it.
+    /// No earlier run showed it.
     New,
-    /// The last profile that showed it does so no more.
+    /// The last profile that showed it does not any more.
     Fixed,
     /// It was fixed, and some profile shows it again.
     Reopened,
 }
 
 impl Change {
-    /// As pages and lists call it.
+    /// The name on pages and in lists.
     pub fn name(self) -> &'static str {
         match self {
             Change::New => "new",
@@ -68,69 +69,69 @@ impl Change {
     }
 }
 
-/// A bug and all that is known of it.
+/// A bug with its history.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Bug {
-    /// As reports have it.
+    /// The id in reports.
     pub id: String,
-    /// What kind of bug it is.
+    /// The class of the bug.
     pub class: Class,
-    /// The compiler, without a version.
+    /// The family of compilers.
     pub family: String,
-    /// What weakens it to no bug of its own, where something does.
+    /// The kind of difference that a weaker model explains, if any.
     pub label: String,
-    /// In a few words.
+    /// A title of a few words.
     pub title: String,
-    /// Whether it is open.
+    /// The state after the last run.
     pub state: State,
-    /// The runs that showed it first and last, by their places.
+    /// The indices of the first and the last run that showed it.
     #[serde(skip)]
     pub first: usize,
     /// See `first`.
     #[serde(skip)]
     pub last: usize,
-    /// When that was.
+    /// The dates of these runs.
     pub first_seen: Date,
     /// See `first_seen`.
     pub last_seen: Date,
-    /// In which runs it appeared, went and came back.
+    /// The dates on which it appeared, was fixed and was reopened.
     pub changes: Vec<(Date, Change)>,
-    /// The same by the runs' places.
+    /// The same changes, with the indices of runs.
     #[serde(skip)]
     pub turns: Vec<(usize, Change)>,
-    /// How many runs showed it.
+    /// The number of runs that showed it.
     pub nights: u64,
-    /// By profile, or choice of mixed profiles.
+    /// The record with each profile or choice of mixed profiles.
     pub profiles: BTreeMap<String, Life>,
-    /// By compiler and version, or device.
+    /// Whether each compiler version, or device, showed it when it was last tried.
     pub compilers: BTreeMap<String, bool>,
-    /// Who looks after it, as a note says.
+    /// The owner, from a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Where it is reported: a number or an address.
+    /// The number or address of an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
-    /// What people said of it, with when.
+    /// The texts of notes, with their dates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<(Date, String)>,
 }
 
-/// A bug with one profile.
+/// The record of a bug with one profile.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Life {
     /// Whether it showed when it was last looked for.
     pub shows: bool,
-    /// How many tests showed it, the last time that it did.
+    /// The number of tests in the last run that showed it.
     pub tests_that_show: u64,
-    /// Tests by which it is looked for again.
+    /// The tests with which later runs look for it.
     pub tests: BTreeSet<String>,
-    /// Each time that the answer became another one: the run's place, and the answer.
+    /// Each change of the answer: the index of the run, and whether it showed.
     #[serde(skip)]
     pub turns: Vec<(usize, bool)>,
-    /// The last run that looked for it, by its place.
+    /// The index of the last run that looked for it.
     #[serde(skip)]
     pub asked: usize,
-    /// The last answer of each compiler and version that the profile had.
+    /// The last answer for each compiler version of the profile.
     #[serde(skip)]
     pub compilers: BTreeMap<String, bool>,
 }
@@ -138,15 +139,15 @@ pub struct Life {
 /// The runs and bugs of a record.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// In the order of their dates.
+    /// The runs, by date.
     pub runs: Vec<Run>,
-    /// By their names.
+    /// The bugs, by id.
     pub bugs: Vec<Bug>,
-    /// A finding for each bug, by the bug's name.
+    /// An example of each bug, by the id of the bug.
     pub examples: BTreeMap<String, Finding>,
 }
 
-/// A compiler as a column of a matrix names it: its name with the number that its own words of its version have.
+/// A compiler's name in a column: its command with the number of its version.
 pub fn compiler_name(compiler: &str, version: &str) -> String {
     let tool = compiler.split(' ').next().unwrap_or(compiler);
     let is_number = |word: &&str| {
@@ -154,7 +155,7 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
         let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
         !major.is_empty() && major.chars().all(|c| c.is_ascii_digit()) && digits(rest)
     };
-    // What is in parentheses is the packager's.
+    // The packager's version is in parentheses.
     let outside: String = version
         .split('(')
         .enumerate()
@@ -167,13 +168,12 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
     }
 }
 
-/// Whether a bug shows when tests run, and not when they are simulated: then an answer is a measurement.
+/// Whether bugs of a class are measured, because they show when tests run and not in a simulation.
 fn is_measured(class: Class) -> bool {
     matches!(class, Class::Conformance | Class::RuntimeCrash)
 }
 
-/// What a profile of a run is called as a column: its compiler with the version; a mix and a device by their
-/// own names.
+/// The column of a profile: its compiler with the version; mixes and devices keep their own names.
 fn column(run: &Run, profile: &str) -> String {
     match run.compiler(profile) {
         Some(c) if !profile.contains(" + ") => compiler_name(&c.compiler, &c.version),
@@ -182,7 +182,7 @@ fn column(run: &Run, profile: &str) -> String {
 }
 
 impl Bug {
-    /// Notes what a run said of it with a profile.
+    /// Notes whether a run showed the bug with a profile.
     fn look(&mut self, at: usize, profile: &str, column: &str, shows: bool) {
         if !self.profiles.contains_key(profile) {
             self.profiles.insert(profile.to_string(), Life::default());
@@ -199,7 +199,8 @@ impl Bug {
         }
     }
 
-    /// Whether it came or went with a profile while its compiler, or its device with the driver, was the same.
+    /// Whether the answer for a profile changed while its compiler, or its device with the driver,
+    /// was the same.
     fn comes_and_goes(&self, runs: &[Run]) -> bool {
         let build = |at: usize, p: &str| runs[at].compiler(p).map(|c| c.build.as_str());
         self.profiles
@@ -216,19 +217,19 @@ impl Bug {
         self.changes.push((date, change));
     }
 
-    /// What became of it in a run.
+    /// The change of the bug in a run.
     pub fn change_in(&self, at: usize) -> Option<Change> {
         self.turns.iter().find(|(run, _)| *run == at).map(|(_, change)| *change)
     }
 
-    /// The profiles that show it, as far as is known.
+    /// The profiles that showed it when it was last looked for.
     pub fn shown_on(&self) -> impl Iterator<Item = &str> {
         self.profiles.iter().filter(|(_, life)| life.shows).map(|(p, _)| p.as_str())
     }
 }
 
 impl History {
-    /// What became of all bugs of a record.
+    /// The history of all bugs in a record.
     pub fn of(kept: Kept) -> History {
         let Kept { runs, examples, notes } = kept;
         let mut bugs: BTreeMap<String, Bug> = BTreeMap::new();
@@ -295,7 +296,7 @@ impl History {
                 bug.family = example.family.clone();
                 bug.label = example.label.clone();
                 bug.title = short(example);
-                // Other versions that were asked when it was looked into.
+                // Other versions that were tried when the example was looked into.
                 let asked = by_compiler(&example.presence);
                 for (compiler, shows) in asked.into_iter().filter(|(_, s)| *s != Shows::Unknown) {
                     let longer = format!("{compiler}.");
@@ -317,17 +318,17 @@ impl History {
         out
     }
 
-    /// The bug of a name.
+    /// The bug with an id.
     pub fn bug(&self, id: &str) -> Option<&Bug> {
         self.bugs.binary_search_by(|b| b.id.as_str().cmp(id)).ok().map(|i| &self.bugs[i])
     }
 
-    /// The bugs with a change in a run, by kind of change.
+    /// The bugs with a change of this kind in a run.
     pub fn changed(&self, at: usize, change: Change) -> Vec<&Bug> {
         self.bugs.iter().filter(|b| b.change_in(at) == Some(change)).collect()
     }
 
-    /// How many bugs were open after each run.
+    /// The number of open bugs after each run.
     pub fn open_after(&self) -> Vec<u64> {
         let mut steps = vec![0i64; self.runs.len()];
         for (at, change) in self.bugs.iter().flat_map(|b| &b.turns) {
@@ -343,7 +344,8 @@ impl History {
             .collect()
     }
 
-    /// The run of a name, or of the beginning of one; the last where it is `last`.
+    /// The index of the run with a name, or with the only name that begins so; `last` is the last
+    /// run.
     pub fn run(&self, name: &str) -> Option<usize> {
         if name == "last" {
             return self.runs.len().checked_sub(1);
@@ -359,8 +361,8 @@ impl History {
     }
 }
 
-/// The atomic operations that a text names, each once; plain loads, stores and fences only where there is
-/// nothing else.
+/// The atomic operations in a text, each once. Plain loads, stores and fences are only listed if
+/// there is nothing else.
 fn operations(text: &str) -> String {
     let mut all: Vec<&str> = Vec::new();
     for part in text.split("atomic_").skip(1) {
@@ -377,7 +379,7 @@ fn operations(text: &str) -> String {
     all.join(", ")
 }
 
-/// A bug in a few words.
+/// A title of a few words.
 fn short(f: &Finding) -> String {
     let what = match (f.label.is_empty(), f.cause.is_empty()) {
         (false, _) => f.label.clone(),

@@ -1,7 +1,8 @@
-//! The record of runs that a team keeps: which bugs each run saw, with which compilers, and what became of
-//! the bugs since. It is a folder of small files, one a run, that are added and never changed.
+//! The record of runs that a team keeps: the bugs that each run saw, with the compilers, and the
+//! state of each bug since. A record is a folder of small files, one for each run, that are added
+//! and never changed.
 //!
-//! This room knows reports, and neither how a run goes nor how pages are made.
+//! It knows reports. It does not know how runs work, nor how pages are made.
 
 pub mod folder;
 pub mod lives;

@@ -1,6 +1,6 @@
-//! What is kept of one run, and what people note about a bug.
+//! Defines what a record contains: one run, and a note on a bug.
 //!
-//! It does not know where that is kept, nor what became of a bug over several runs.
+//! It does not know where these are stored, nor the history of a bug over several runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
@@ -14,28 +14,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::lives::Bug;
 
-/// The version of the files' form.
+/// The version of the format.
 pub const FORMAT: u32 = 1;
 
-/// By so many tests a bug is looked for again with a profile.
+/// The number of tests with which later runs look for a bug, for each profile.
 const TESTS: usize = 5;
 
-/// A moment, in seconds since 1970, written as `2026-11-23T02:00:00Z`.
+/// A time in seconds since 1970, written as `2026-11-23T02:00:00Z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub u64);
 
-/// The last second of the year 9999, which is the last that can be written.
+/// The last second of the year 9999, the largest time that can be written.
 const LAST: u64 = 253_402_300_799;
 
 impl Date {
-    /// This moment.
+    /// The current time.
     pub fn now() -> Date {
         #[expect(clippy::disallowed_methods, reason = "a record says when a run was")]
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Date(now.unwrap_or_default().as_secs())
     }
 
-    /// The day alone.
+    /// The day.
     pub fn day(&self) -> String {
         self.to_string().chars().take(10).collect()
     }
@@ -51,7 +51,7 @@ impl std::fmt::Display for Date {
 impl std::str::FromStr for Date {
     type Err = String;
 
-    /// A day, or a day and a time in UTC.
+    /// Reads a day, or a day and a time in UTC.
     fn from_str(text: &str) -> std::result::Result<Date, String> {
         let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_string() };
         let time = humantime::parse_rfc3339_weak(&whole).map_err(|_| {
@@ -84,55 +84,55 @@ impl schemars::JsonSchema for Date {
     }
 }
 
-/// What is known of a run that its report does not say.
+/// Facts about a run that are not in its report.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
-    /// When it began.
+    /// The time at which it began.
     pub date: Date,
-    /// Where it ran.
+    /// The machine on which it ran.
     pub host: Option<String>,
-    /// The commit of what was tested.
+    /// The commit that was tested.
     pub commit: Option<String>,
 }
 
-/// One run.
+/// A run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
-    /// The version of this form.
+    /// The version of the format.
     pub history: u32,
-    /// Its name, which is that of its file.
+    /// The name, which is also the name of the file.
     #[serde(default)]
     pub id: String,
-    /// When it began.
+    /// The time at which it began.
     pub date: Date,
-    /// Where it ran.
+    /// The machine on which it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The commit of what was tested.
+    /// The commit that was tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The version of litmake.
     pub litmake: String,
     /// The pipeline's name.
     pub pipeline: String,
-    /// The compilers that were asked, a profile each.
+    /// The compilers of the run, one for each profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compilers: Vec<Compiler>,
-    /// What it came to.
+    /// The results in numbers.
     pub counts: Counts,
-    /// How long its work took, the sum over all workers; missing where the report does not say.
+    /// The time that the work took, summed over all workers; absent if the report has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// It was stopped before its end.
+    /// Whether the run was stopped before its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// The profiles, or choices of mixed ones, that the numbers below stand for.
+    /// The profiles, or choices of mixed profiles, to which the numbers below refer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<String>,
-    /// The bugs that it showed.
+    /// The bugs that the run showed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bugs: Vec<Shown>,
-    /// Bugs known before whose tests ran and did not differ: by bug, with which profiles.
+    /// For earlier bugs, the profiles with which their tests ran and did not differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clean: BTreeMap<String, Vec<usize>>,
 }
@@ -140,67 +140,67 @@ pub struct Run {
 /// A bug that a run showed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shown {
-    /// As its report has it.
+    /// The id in the report.
     pub id: String,
-    /// It was in the run's baseline.
+    /// Whether it was in the run's baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,
-    /// How many tests show it with which profile.
+    /// Pairs of a profile and the number of tests that show the bug with it.
     pub on: Vec<(usize, u64)>,
-    /// Tests by which it is looked for again, for profiles that are new for this bug.
+    /// For profiles that are new for this bug, the tests with which later runs look for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<(usize, Vec<String>)>,
 }
 
-/// What a run came to, in numbers.
+/// The results of a run in numbers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Counts {
-    /// Tasks that the run had.
+    /// The number of tasks.
     pub tasks: u64,
-    /// Those that were not in the cache, where the report says so.
+    /// The number of tasks that were not in the cache, if the report has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<u64>,
-    /// Those that failed.
+    /// The number of tasks that failed.
     pub failed: u64,
-    /// Compiled tests that were compared with their sources.
+    /// The number of compiled tests that were compared with their sources.
     pub compared: u64,
-    /// Bugs that showed.
+    /// The number of bugs.
     pub bugs: u64,
-    /// Differences of which it is not known which bug they are.
+    /// The number of differences that were not looked into.
     pub not_looked_into: u64,
-    /// Errors in its report.
+    /// The number of errors in the report.
     pub errors: u64,
 }
 
-/// Something that people say of a bug. What is left out stays as it was.
+/// A note on a bug. Fields that are absent change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
-    /// The version of this form.
+    /// The version of the format.
     pub history: u32,
-    /// When it was said.
+    /// The date of the note.
     pub date: Date,
-    /// The bug's name.
+    /// The id of the bug.
     pub bug: String,
-    /// Who looks after it.
+    /// The owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Where the bug is reported: a number or an address.
+    /// The number or address of an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
-    /// Words for people.
+    /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A name in a record: on one line, and with nothing in it that drives a terminal.
+/// A name in a record, on one line and fit to be shown.
 fn name(text: &str) -> String {
     plain::line(text.trim()).into_owned()
 }
 
-/// The name of a bug, which is also that of a file.
+/// Checks the id of a bug, which is also the name of a file.
 pub fn bug_name(id: &str) -> Result<&str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match !id.is_empty() && id.len() <= 64 && id.chars().all(is_plain) {
@@ -211,8 +211,8 @@ pub fn bug_name(id: &str) -> Result<&str> {
 }
 
 impl Run {
-    /// The record of a report. `known` are the bugs of the runs before: for these it is kept whether the run
-    /// looked for them.
+    /// The record of a report. `known` are the bugs of earlier runs; the record says for each
+    /// whether this run looked for it.
     pub fn of(report: &Report, about: &Circumstances, known: &[Bug]) -> Result<Run> {
         let mut profiles = Names::default();
         let mut bugs = Vec::new();
@@ -264,19 +264,19 @@ impl Run {
         })
     }
 
-    /// The name of a profile by its number, where the record is sound.
+    /// The name of the profile with a number; empty if the record is damaged.
     pub fn profile(&self, number: usize) -> &str {
         self.profiles.get(number).map_or("", String::as_str)
     }
 
-    /// The compiler behind a profile; of a mix, the first.
+    /// The compiler of a profile; for a mix, that of the first profile.
     pub fn compiler(&self, profile: &str) -> Option<&Compiler> {
         let first = profile.split(" + ").next().unwrap_or(profile);
         self.compilers.iter().find(|c| c.profile == first)
     }
 }
 
-/// Numbers for names.
+/// Numbers names.
 #[derive(Default)]
 struct Names {
     list: Vec<String>,
@@ -325,8 +325,8 @@ fn shown(finding: &Finding, old: Option<&Bug>, profiles: &mut Names) -> Shown {
     out
 }
 
-/// Whether a run looked for a bug with a profile and did not find it: at least one of its tests ran, none of
-/// those differs, and no difference that may be this bug was left open.
+/// Whether a run looked for a bug with a profile and did not find it: at least one of its tests
+/// ran, none of them differs, and no difference that may be this bug was left without a look.
 fn is_gone(report: &Report, bug: &Bug, key: &str, tests: &BTreeSet<String>) -> bool {
     let open = |u: &litmake_report::bugs::Unexplored| {
         u.class == bug.class && u.family == bug.family && u.by_profile.contains_key(key)

@@ -1,6 +1,6 @@
-//! A record told to people and to programs: runs, bugs and one run, as text, Markdown and JSON.
+//! Writes a record for people and for programs: runs, bugs and one run, as text, Markdown and JSON.
 //!
-//! It does not know where the record lies.
+//! It does not know where the record is stored.
 
 use std::fmt::Write;
 
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use crate::lives::{Bug, Change, History};
 use crate::record::Run;
 
-/// The forms in which something is told.
+/// The formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// For a terminal.
+    /// Text for a terminal.
     #[default]
     Text,
-    /// For a comment or a file.
+    /// Markdown for a comment or a file.
     Markdown,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// A table with a row of heads.
+/// A table with a row of headings.
 struct Table {
     heads: Vec<&'static str>,
     rows: Vec<Vec<String>>,
@@ -67,7 +67,7 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// What was new, fixed and reopened in a run, in one line.
+/// The numbers of new, reopened and fixed bugs in a run, in one line.
 pub fn changes(history: &History, at: usize) -> String {
     let parts = [Change::New, Change::Reopened, Change::Fixed].map(|change| {
         match history.changed(at, change).len() {
@@ -82,7 +82,7 @@ pub fn changes(history: &History, at: usize) -> String {
     }
 }
 
-/// The compilers of a run in one line: each name with its version once.
+/// The compilers of a run in one line, each name with its version once.
 pub fn compilers(run: &Run) -> String {
     let mut names: Vec<String> = Vec::new();
     for c in &run.compilers {
@@ -132,7 +132,7 @@ pub fn runs(history: &History, form: Form) -> String {
     Table { heads, rows: history.runs.iter().enumerate().rev().map(row).collect() }.told(form)
 }
 
-/// All bugs: those that are open first, and of these the ones that appeared last.
+/// All bugs: open ones first, and among these the newest first.
 pub fn bugs(history: &History, form: Form) -> String {
     let mut list: Vec<&Bug> = history.bugs.iter().collect();
     list.sort_by(|a, b| (a.state, b.first, &a.id).cmp(&(b.state, a.first, &b.id)));
@@ -212,7 +212,8 @@ pub fn run(history: &History, at: usize, form: Form) -> String {
     out
 }
 
-/// With which profiles a run showed a bug, or looked for it and did not find it.
+/// The profiles with which a run showed a bug, and those with which it looked for the bug and did
+/// not find it.
 pub fn on(run: &Run, id: &str) -> String {
     let shown = run.bugs.iter().find(|b| b.id == id);
     let shown = shown.iter().flat_map(|b| &b.on).map(|(p, n)| format!("{}: {n}", run.profile(*p)));
@@ -221,7 +222,7 @@ pub fn on(run: &Run, id: &str) -> String {
     shown.chain(clean).collect::<Vec<_>>().join(", ")
 }
 
-/// What there is to say of a run beside its bugs.
+/// The facts about a run other than its bugs.
 pub fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let counts = &run.counts;
     let mut out = vec![("run", run.id.clone()), ("date", run.date.to_string())];

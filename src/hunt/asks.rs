@@ -1,25 +1,27 @@
-//! What the source of a test asks for: its atomic operations with their orders, and sequences of three.
+//! Reads the atomic operations of a test's source, with their orders, and sequences of three
+//! operations.
 //!
-//! Two operations that stand side by side are where an optimiser may err, whatever its code is like: an
-//! exchange of which nobody uses the result before a fence becomes the code of a store before a fence, which
-//! is well known. So tests are drawn by what is new in their sources, too. It reads the text alone.
+//! An optimiser can err on two adjacent operations even if the resulting code is common: an
+//! exchange with an unused result before a fence becomes the code of a store before a fence. Tests
+//! are therefore also drawn for what is new in their sources. This module reads only text.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
-/// Operations in a sequence, as in code.
+/// The number of operations in a sequence, as for code.
 const LENGTH: usize = 3;
 
 /// An atomic operation of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Asked {
-    /// Its name with its orders, and whether its result is used.
+    /// The name with its orders, and whether the result is unused.
     word: String,
     /// The location, if it has one.
     place: String,
 }
 
-/// The operations with their orders of each thread of a C test. What functions do counts for all threads.
+/// The operations of each thread of a C test, with their orders. Operations in functions count for
+/// every thread.
 pub fn words(text: &str) -> Vec<BTreeSet<String>> {
     let (threads, shared) = threads(text);
     let all = |thread: &Vec<Asked>| {
@@ -28,8 +30,9 @@ pub fn words(text: &str) -> Vec<BTreeSet<String>> {
     threads.iter().map(all).collect()
 }
 
-/// The sequences of operations in the threads and functions of a C test, each as a number; two that differ
-/// in the names of locations alone are one. A sequence at the end of a thread is shorter.
+/// The sequences of operations in the threads and functions of a C test, each as a hash. Sequences
+/// that differ only in the names of locations are equal. Sequences at the end of a thread are
+/// shorter.
 pub fn sequences(text: &str) -> BTreeSet<u64> {
     let (threads, shared) = threads(text);
     let mut out = BTreeSet::new();
@@ -52,7 +55,7 @@ pub fn sequences(text: &str) -> BTreeSet<u64> {
     out
 }
 
-/// The operations of each thread, and those of functions.
+/// The operations of each thread, and the operations of functions.
 fn threads(text: &str) -> (Vec<Vec<Asked>>, Vec<Asked>) {
     let mut bodies: Vec<String> = Vec::new();
     let (mut shared, mut rest) = (String::new(), String::new());
@@ -76,12 +79,12 @@ fn threads(text: &str) -> (Vec<Vec<Asked>>, Vec<Asked>) {
     }
     let read =
         |(t, body): (usize, &String)| operations(body, &|local| is_read(body, &rest, t, local));
-    // What a function does with a result is for its caller to say.
+    // The caller decides about the result of a function's operation.
     let of_functions = operations(&shared, &|_| true);
     (bodies.iter().enumerate().map(read).collect(), of_functions)
 }
 
-/// Whether a local that is set once is read, by the thread or at the end.
+/// Whether a local that is set once is read by the thread or in the condition.
 fn is_read(body: &str, rest: &str, thread: usize, local: &str) -> bool {
     let seen = format!("{thread}:{local}");
     let at_end = rest.match_indices(&seen).any(|(at, _)| {
@@ -103,7 +106,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty())
 }
 
-/// The atomic operations of some code, in its order.
+/// The atomic operations of some code, in order.
 fn operations(body: &str, is_read: &dyn Fn(&str) -> bool) -> Vec<Asked> {
     let mut out: Vec<Asked> = Vec::new();
     for line in body.lines() {
@@ -122,8 +125,8 @@ fn operations(body: &str, is_read: &dyn Fn(&str) -> bool) -> Vec<Asked> {
             };
             let orders: Vec<&str> =
                 names(arguments).filter_map(|w| w.strip_prefix("memory_order_")).collect();
-            // Those of another operation that stands behind it in the line are no harm: they are the same
-            // wherever the same stands.
+            // The orders of later operations on the line are included, too. That does no harm,
+            // because equal lines give equal words.
             let word = format!("{name} {}", orders.join(" ")).trim_end().to_string();
             out.push(Asked { word, place: place.to_string() });
         }
@@ -173,7 +176,7 @@ mod tests {
         let one = test(&format!("{LOAD}{fence}{LOAD}"), "0:r0=0");
         let other = one.replace("(x,", "(y,");
         assert_eq!(sequences(&one), sequences(&other));
-        // It matters whether two are the same.
+        // It matters whether two locations are the same.
         let two = one.replacen("(x,", "(y,", 1);
         assert_ne!(sequences(&one), sequences(&two));
         assert_eq!(sequences(&one).len(), 3);

@@ -1,9 +1,10 @@
-//! Which of the tests that were compiled are compared, which costs more than to compile them.
+//! Chooses which compiled tests are compared; a comparison costs more than a compilation.
 //!
-//! First the cheapest tests that have, among them, every sequence of instructions that no compared test
-//! had. Of the others, as many as a quarter of what was drawn: those in which what the source asks for
-//! has become code that it was seldom seen to become. The same sequence is right for one order and wrong for
-//! another, so sequences alone would not do. It does not know how tests are compared.
+//! First come the cheapest tests that together have every sequence of instructions that no compared
+//! test had. Then come others, up to a quarter of the drawn tests: those in which operations of the
+//! source were rarely compiled to these sequences. Sequences alone are not enough, because the same
+//! code is right for one memory order and wrong for another. It does not know how tests are
+//! compared.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::hash::{Hash, Hasher};
@@ -16,38 +17,38 @@ use super::asks::words;
 use super::sequences::{Form, form};
 use litmake_litmus::Test;
 
-/// Of so many tests that were drawn, one is compared though none of its sequences is new.
+/// One in this many drawn tests may be compared although none of its sequences is new.
 const OTHERS: usize = 4;
 
-/// An operation of the source with a sequence counts as new so often.
+/// How often an operation of the source together with a sequence counts as new.
 const LOOKS: u8 = 2;
 
-/// A test whose simulation is likely to cost more, in instructions, would be given up. What is new in it
-/// is left to another test. One that is given up all the same has cost as much.
+/// The largest weight of a test that is compared; the simulation of a heavier one would be given
+/// up. Its new sequences are left to other tests. A simulation that is given up costs this much.
 pub const MOST: u64 = 4096;
 
-/// What a comparison costs beside the code, in instructions.
+/// The cost of a comparison in addition to the code, in instructions.
 const COMPARED: u64 = 8;
 
-/// Code that a compiler made of a test.
+/// The code that a compiler made of a test.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// The test's place among those that were drawn.
+    /// The index of the test among the drawn ones.
     pub at: usize,
     /// The instruction set.
     pub arch: &'static str,
-    /// How many instructions it has.
+    /// The number of instructions.
     pub size: u64,
-    /// What its simulation is likely to cost, in instructions.
+    /// The estimated cost of the simulation, in instructions.
     pub weight: u64,
     /// The sequences of each thread.
     threads: Vec<BTreeSet<u64>>,
-    /// All of them.
+    /// The sequences of all threads.
     pub grams: BTreeSet<u64>,
 }
 
 impl Code {
-    /// The code of the test at a place.
+    /// The code of the test with an index.
     pub fn of(at: usize, test: &Test) -> Code {
         let Form { threads, size, weight } = form(test);
         let grams = threads.iter().flatten().copied().collect();
@@ -55,24 +56,24 @@ impl Code {
     }
 }
 
-/// What is to be compared of tests that were drawn.
+/// The tests that were chosen to be compared.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// The places of the tests, in order.
+    /// The indices of the tests, in order.
     pub tests: Vec<usize>,
-    /// Their code, and that of the others.
+    /// The code of all drawn tests.
     pub code: Vec<Code>,
     /// The numbers of the leads that come from each drawn test.
     pub leads: BTreeMap<usize, Range<u64>>,
 }
 
 impl Chosen {
-    /// All of so many tests.
+    /// Chooses all of `count` tests.
     pub fn all(code: Vec<Code>, count: usize) -> Chosen {
         Chosen { tests: (0..count).collect(), code, leads: BTreeMap::new() }
     }
 
-    /// What the comparison of each costs, in instructions.
+    /// The cost of each test's comparison, in instructions.
     pub fn costs(&self) -> Vec<(usize, u64)> {
         let costs = costs(&self.code);
         self.tests.iter().map(|at| (*at, costs.get(at).copied().unwrap_or(COMPARED))).collect()
@@ -87,13 +88,13 @@ fn costs(code: &[Code]) -> BTreeMap<usize, u64> {
     out
 }
 
-/// How often each operation with its orders was compared with each sequence of instructions beside it.
+/// How often each operation of the source was compared together with each sequence of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses(BTreeMap<u32, u8>);
 
 impl Uses {
-    /// Chooses from tests that were drawn. `unjudged` are the sequences, by instruction set, that no test had
-    /// which was compared.
+    /// Chooses from the drawn tests. `unjudged` are the sequences, by instruction set, that no
+    /// compared test had.
     pub fn choose(
         &mut self,
         drawn: &[Drawn],
@@ -163,8 +164,8 @@ impl Uses {
     }
 }
 
-/// Takes the item that is worth most for what it costs, again and again. What an item is worth gets less
-/// as others are taken, and never more.
+/// Repeatedly takes the item with the best ratio of worth to cost. The worth of an item may fall as
+/// others are taken, and never rises.
 fn greedy<S>(
     items: Vec<usize>,
     most: usize,
@@ -177,7 +178,7 @@ fn greedy<S>(
         let worth = worth(state, at);
         (worth > 0).then(|| worth * 1_000_000 / costs.get(&at).copied().unwrap_or(1).max(1))
     };
-    // Of equals the first.
+    // Of equal items, the first is taken.
     let mut heap: BinaryHeap<(u64, std::cmp::Reverse<usize>)> = items
         .into_iter()
         .filter_map(|at| Some((rank(state, at)?, std::cmp::Reverse(at))))
@@ -197,7 +198,7 @@ fn greedy<S>(
     }
 }
 
-/// The operations of each thread with the sequences of its code, as numbers.
+/// The pairs of an operation and a sequence of the same thread, as hashes.
 fn uses(asked: &[BTreeSet<String>], code: &[&Code]) -> Vec<u32> {
     let mut out = BTreeSet::new();
     for code in code {

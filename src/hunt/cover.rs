@@ -1,10 +1,12 @@
-//! What the tests of a hunt had in them: constructs, orders and widths, in tests.
+//! Counts the constructs, memory orders and widths in the tests of a hunt.
+//!
+//! It reads text and does not know what the tests do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// In how many tests something was.
+/// The number of tests that contain each of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cover {
     /// Statements and operators of C.
@@ -33,7 +35,7 @@ const CONSTRUCTS: [&str; 14] = [
 ];
 
 impl Cover {
-    /// Counts what the text of a C test has in it.
+    /// Counts the words of a C test.
     pub fn add(&mut self, text: &str) {
         let words: BTreeSet<&str> = text
             .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))

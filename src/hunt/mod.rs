@@ -1,9 +1,10 @@
-//! The hunt: which tests to try next, by what the code of earlier ones was like.
+//! Hunts for bugs: chooses the next tests by the code of earlier ones.
 //!
-//! A test whose code has a sequence of instructions that no test had before leads to tests beside it; a
-//! source of tests whose code is all known is left. Tests are drawn where they bring most for what they
-//! cost, and of those that were compiled a part is chosen to be compared (`choose`). It does not know
-//! how tests are compiled and compared: it gives tests, and is told the code that compilers made of them.
+//! A test whose code has a new sequence of instructions leads to tests near it, and a source whose
+//! tests bring nothing new is drawn from less often. Sources are drawn from by what they bring for
+//! their cost, and a part of the compiled tests is chosen for comparison (`choose`). It does not
+//! know how tests are compiled and compared: it proposes tests and is given the code that compilers
+//! made of them.
 
 pub mod asks;
 pub mod choose;
@@ -25,56 +26,57 @@ use litmake_base::digest::Digest;
 use litmake_generate::axes::Random;
 use sources::{Place, Sources};
 
-/// The version of what is kept of a hunt.
+/// The version of the stored state.
 const FORMAT: u32 = 4;
 
-/// So many leads are kept, the best.
+/// How many leads are kept; the best are.
 const LEADS: usize = 4000;
 
-/// So many tests beside one that was new are tried.
+/// How many tests near a new one are tried.
 const NEIGHBOURS: usize = 4;
 
-/// About as many draws of a source count for how much it is drawn from.
+/// About how many recent draws decide how often a source is drawn from.
 const RECENT: u32 = 32;
 
-/// The arm of the tests that are beside such as were new.
+/// The arm of tests near new ones.
 const BESIDE: &str = "beside new ones";
 
-/// The test whose source has most that is new is drawn of so many.
+/// How many candidates are drawn; the one whose source has the most new sequences is taken.
 const DRAWN_OF: usize = 8;
 
-/// What a test costs beside its code, in instructions: it is written, read and handed about.
+/// The cost of a test in addition to its code, in instructions, for writing, reading and passing it
+/// on.
 const EACH: u64 = 16;
 
 /// A test to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// Its name, which can be that of a file.
+    /// The name, which can be the name of a file.
     pub name: String,
     /// The test, in C.
     pub text: String,
-    /// The arm that it was drawn by.
+    /// The arm that it was drawn from.
     pub arm: usize,
-    /// Where in its source it was drawn.
+    /// The position in its source.
     pub place: Place,
 }
 
-/// What became of the tests of one source, or of those beside tests that were new.
+/// The record of one source, or of the tests near new ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
-    /// What reports call the source.
+    /// The name in reports.
     pub name: String,
-    /// How many tests were drawn from it.
+    /// The number of tests that were drawn from it.
     pub drawn: u64,
-    /// Those of which some code was new.
+    /// The number of these with new code.
     pub novel: u64,
-    /// The sequences that were new in them.
+    /// The number of new sequences in them.
     pub brought: u64,
-    /// What they cost, in instructions.
+    /// The cost of them, in instructions.
     pub cost: u64,
-    /// Whether the last draws were new, a bit each, the last one lowest.
+    /// Whether each of the last draws was new; the lowest bit is the last draw.
     recent: u32,
-    /// What the last draws brought and cost, where older ones count less and less.
+    /// The new sequences and the cost of recent draws; older draws count less.
     lately: (u64, u64),
 }
 
@@ -89,19 +91,19 @@ impl Arm {
         self.lately = (fade(self.lately.0, new), fade(self.lately.1, cost));
     }
 
-    /// A test of it was given up after it was counted.
+    /// Adds the cost of a test that was given up after it was counted.
     fn was_in_vain(&mut self) {
         self.cost += choose::MOST;
         self.lately.1 += choose::MOST * 1024;
     }
 
-    /// Thousandths of a sequence that its last draws brought for each instruction that they cost.
+    /// New sequences per 1000 instructions of cost, over recent draws.
     fn worth(&self) -> u64 {
         self.lately.0 * 1000 / self.lately.1.max(1)
     }
 
-    /// How often it is drawn from, where the best arm is worth so much. What is worth half is drawn a
-    /// quarter as often. One of which all code is known is left, but for a try now and then.
+    /// How often the arm is drawn from, given the worth of the best arm. An arm of half the worth
+    /// is drawn from a quarter as often; an arm without new code is still tried now and then.
     fn weight(&self, best: u64) -> u64 {
         let of_best = |worth: u64| 1 + 255 * worth * worth / (best * best).max(1);
         match self.drawn {
@@ -110,68 +112,68 @@ impl Arm {
         }
     }
 
-    /// Whether none of its last draws was new.
+    /// Whether none of its recent draws was new.
     pub fn is_left(&self) -> bool {
         self.drawn >= RECENT.into() && self.recent == 0
     }
 }
 
-/// A test to try because one beside it was new.
+/// A test to try because a test near it was new.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Lead {
-    /// How much that test brought for what it cost, with the sign turned: the best is first.
+    /// The new sequences of that test per cost, negated so that the best is first.
     rank: i64,
     number: u64,
     place: Place,
 }
 
-/// How far a hunt was after some tests.
+/// The progress of a hunt at the end of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// How many tests there were until then.
+    /// The number of tests so far.
     pub tests: u64,
-    /// Tests of which some code was new, since the mark before.
+    /// The tests with new code since the mark before.
     pub novel: u64,
-    /// Sequences in all.
+    /// The number of sequences so far.
     pub sequences: u64,
 }
 
-/// Where a hunt is: with the same state, the same tests come next.
+/// The state of a hunt. Equal states draw equal tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hunt {
     format: u32,
-    /// What all draws follow from.
+    /// The seed of all draws.
     pub seed: u64,
-    /// Nothing is learned for drawing: what steering is measured against.
+    /// Whether drawing ignores what was learned; steering is measured against such hunts.
     pub blind: bool,
-    /// Rounds that came to their end.
+    /// The number of finished rounds.
     pub rounds: u64,
-    /// Tests that were tried in them.
+    /// The number of tests in these rounds.
     pub tests: u64,
     draws: u64,
-    /// What became of each source, in the order of the sources.
+    /// The record of each source, in the order of the sources.
     pub arms: Vec<Arm>,
     leads: BTreeSet<Lead>,
     next_lead: u64,
-    /// Sequences that were seen, by instruction set.
+    /// The sequences that were seen, by instruction set.
     seen: BTreeMap<String, BTreeSet<u64>>,
-    /// Those of them that no test has which was compared.
+    /// The sequences that no compared test had.
     unjudged: BTreeMap<String, BTreeSet<u64>>,
-    /// What was compared of what the source asked for, with which code.
+    /// The operations of sources that were compared, with their code.
     uses: Uses,
-    /// Tests that were drawn, by their texts.
+    /// Hashes of the texts of drawn tests.
     done: BTreeSet<u64>,
-    /// Sequences of operations in their sources.
+    /// The sequences of operations in their sources.
     asked: BTreeSet<u64>,
-    /// How it went on.
+    /// The progress after each round.
     pub marks: Vec<Mark>,
-    /// What was in the tests.
+    /// The constructs in the tests.
     pub cover: Cover,
 }
 
 impl Hunt {
-    /// A hunt that has tried nothing yet.
+    /// A hunt that has not tried any test.
     pub fn new(seed: u64, blind: bool) -> Hunt {
         let arm = |name: String| Arm { name, ..Arm::default() };
         Hunt {
@@ -194,13 +196,13 @@ impl Hunt {
         }
     }
 
-    /// Whether this version can go on with it.
+    /// Whether this version can continue the hunt.
     pub fn is_current(&self) -> bool {
         self.format == FORMAT && self.arms.iter().map(|a| a.name.clone()).eq(names())
     }
 
-    /// The next tests, no more than `count`. They are drawn when this is called; [`Hunt::learn`] is
-    /// called with them before it is called again.
+    /// Draws the next tests, at most `count`. [`Hunt::learn`] must be called with them before the
+    /// next call.
     pub fn draw(&mut self, sources: &mut Sources, count: usize) -> Vec<Drawn> {
         let mut out: Vec<Drawn> = Vec::new();
         let mut names = BTreeSet::new();
@@ -230,7 +232,7 @@ impl Hunt {
         Some((place, name, text))
     }
 
-    /// A test of a source: of a few by chance the one whose source has most that is new for its size.
+    /// Draws a few tests of a source, and takes the one with the most new sequences for its size.
     fn of_source(
         &self,
         sources: &mut Sources,
@@ -244,7 +246,7 @@ impl Hunt {
             let Some(test) = place.and_then(|place| self.at(sources, place)) else { continue };
             let all = asks::sequences(&test.2);
             let new = all.iter().filter(|s| !self.asked.contains(s)).count();
-            // A test costs something however small it is.
+            // Even a small test costs something.
             let worth = new * 1000 / (all.len() + 4);
             if best.as_ref().is_none_or(|(most, _)| worth > *most) {
                 best = Some((worth, test));
@@ -257,7 +259,7 @@ impl Hunt {
         let best = self.arms.iter().map(Arm::worth).max().unwrap_or(0);
         let last = self.arms.len() - 1;
         let weight = |(i, arm): (usize, &Arm)| match () {
-            // Without leads there is nothing beside.
+            // Without leads there are no tests near new ones.
             () if i == last && self.leads.is_empty() => 0,
             () if self.blind => 1,
             () => arm.weight(best),
@@ -273,8 +275,8 @@ impl Hunt {
         0
     }
 
-    /// Takes in what compilers made of tests that were drawn: `code` has pairs of a test's place among
-    /// them and a test of assembly. Gives the tests that are worth comparing.
+    /// Learns from the code that compilers made of the drawn tests: `code` has pairs of a test's
+    /// index and a test of assembly. Returns the tests that are worth comparing.
     pub fn learn(
         &mut self,
         sources: &mut Sources,
@@ -329,9 +331,9 @@ impl Hunt {
         chosen
     }
 
-    /// Takes in which of the chosen tests were compared: their places, each with an instruction set. What
-    /// the others had is still to be judged. A test of which nothing was compared has cost the time until it
-    /// was given up, and those beside it are likely to cost as much, for as little.
+    /// Learns which chosen tests were compared: their indices, each with an instruction set.
+    /// Sequences of the others stay unjudged. A test without any comparison has cost the time until
+    /// it was given up; its leads are dropped, because they would likely cost as much.
     pub fn judged(&mut self, drawn: &[Drawn], chosen: &Chosen, compared: &BTreeSet<(usize, &str)>) {
         let done: BTreeSet<usize> = compared.iter().map(|(at, _)| *at).collect();
         let mut vain: Vec<&Range<u64>> = Vec::new();
@@ -349,22 +351,22 @@ impl Hunt {
         }
     }
 
-    /// How many sequences were seen that no test had which was compared.
+    /// The number of sequences that no compared test had.
     pub fn unjudged(&self) -> u64 {
         self.unjudged.values().map(|s| s.len() as u64).sum()
     }
 
-    /// How many sequences were seen.
+    /// The number of sequences that were seen.
     pub fn sequences(&self) -> u64 {
         self.seen.values().map(|s| s.len() as u64).sum()
     }
 
-    /// How many were seen, by instruction set.
+    /// The number of sequences that were seen, by instruction set.
     pub fn by_arch(&self) -> impl Iterator<Item = (&str, usize)> {
         self.seen.iter().map(|(arch, seen)| (arch.as_str(), seen.len()))
     }
 
-    /// How many tests beside such as were new wait to be tried.
+    /// The number of leads that are left.
     pub fn leads(&self) -> usize {
         self.leads.len()
     }
@@ -384,7 +386,7 @@ impl Hunt {
     }
 }
 
-/// The names of the arms: the sources, and what is beside tests that were new.
+/// The names of the arms: the sources, and the tests near new ones.
 fn names() -> impl Iterator<Item = String> {
     Sources::names().into_iter().chain([BESIDE.to_string()])
 }

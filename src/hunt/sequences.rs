@@ -1,30 +1,31 @@
-//! What is new in code: sequences of three instructions, as they are when names are left out.
+//! Reads the sequences of three instructions in code, with neutral names.
 //!
-//! Three, since what a compiler does to an ordered access shows in the access and its neighbours on both
-//! sides: a barrier before and after, the load and the store of a loop around an exchange. Of pairs there are
-//! soon no new ones, and of sequences of four nearly every test has some, whatever it is about; a number
-//! that never falls steers nothing.
+//! Three, because the effect of a compiler on an ordered access shows in the access and its two
+//! neighbours: a barrier before and after, or the load and the store of a loop around an exchange.
+//! New pairs soon stop appearing, and nearly every test has new sequences of four, so neither
+//! number can steer a hunt.
 //!
-//! A register is known by when it comes first in the sequence, so that it matters whether an address
-//! or a value comes from the instruction before. So is a location. Numbers are alike, but for 0.
+//! Registers are numbered by their first use in the sequence, which shows whether an address or a
+//! value comes from the previous instruction. Locations are numbered in the same way. All numbers
+//! other than 0 are equal. It does not know which sequences are new.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 use litmake_litmus::{Arch, Body, Line, Test};
 
-/// Instructions in a sequence.
+/// The number of instructions in a sequence.
 pub const LENGTH: usize = 3;
 
-/// What is looked at of a test's code.
+/// The features of a test's code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// The sequences of each thread, each as a number, that are the same for tests that differ in names
-    /// alone.
+    /// The sequences of each thread, each as a hash that is equal for tests that differ only in
+    /// names.
     pub threads: Vec<BTreeSet<u64>>,
-    /// How many instructions there are.
+    /// The number of instructions.
     pub size: u64,
-    /// What the simulation is likely to cost, in instructions.
+    /// The estimated cost of the simulation, in instructions.
     pub weight: u64,
 }
 
@@ -47,16 +48,16 @@ pub fn form(test: &Test) -> Form {
         }
         out.threads.push(grams);
     }
-    // Three jumps more are about twice the time: each has two ways, of which most are known.
+    // Three more jumps double the estimate: each jump has two outcomes, and most are determined.
     out.weight = (out.size / 4).max(1) << (jumps / 3).min(20);
     out
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    /// A mnemonic or a mark, as it is.
+    /// A mnemonic or punctuation.
     Word(String),
-    /// Its class and its name without that.
+    /// A register: its class, and its name without the class.
     Register(&'static str, String),
     Location(String),
     Number,
@@ -121,7 +122,7 @@ fn tokens(arch: Arch, line: &Line) -> Vec<Token> {
     out
 }
 
-/// One word of an operand.
+/// The token for a word of an operand.
 fn token(arch: Arch, word: &str) -> Token {
     let digits = word.trim_start_matches(['#', '$']);
     let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
@@ -145,7 +146,7 @@ fn token(arch: Arch, word: &str) -> Token {
         let name = names.iter().find(|n| **n == lower)?;
         Some(Token::Word(name.to_string()))
     };
-    // Conditions and shifts are words of the instruction.
+    // Conditions and shifts are part of the instruction.
     let words = [
         "lsl", "lsr", "asr", "uxtw", "sxtw", "eq", "ne", "lt", "gt", "le", "ge", "hs", "lo", "hi",
         "ls", "mi", "pl", "cs", "cc", "sy", "ish", "ishld", "ishst", "r", "w", "rw", "i", "o",
@@ -172,7 +173,7 @@ fn token(arch: Arch, word: &str) -> Token {
     }
 }
 
-/// A register of x86 by its width and by what it is a part of.
+/// A register of x86: its width, and the full register that it is part of.
 fn x86(name: &str) -> Token {
     let legacy = ["ax", "bx", "cx", "dx", "si", "di", "bp", "sp"];
     for base in legacy {

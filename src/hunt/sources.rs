@@ -1,4 +1,7 @@
-//! Where the tests of a hunt come from: the grid of axes, an axis at a time, and the families of C tests.
+//! The sources of a hunt's tests: the grid of axes, one axis at a time, and the families of C
+//! tests.
+//!
+//! It does not know which tests are worth drawing.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,7 +14,8 @@ use litmake_generate::axes::{self, AXES, Axis, Point, Random};
 use litmake_generate::families;
 use litmake_litmus::Arch;
 
-/// The families that are lists of their own. Those of the grid's axes are drawn from the grid.
+/// The families whose lists are sources of their own. Families on the axes of the grid are drawn
+/// from the grid.
 const LISTED: [&str; 11] = [
     "c11-constructs",
     "c11-cas",
@@ -26,29 +30,29 @@ const LISTED: [&str; 11] = [
     "c11-pointers",
 ];
 
-/// Points with floating point in them.
+/// The source of tests with floating point.
 const FLOATS: &str = "floats";
 
-/// On so many axes tests are special that are drawn from crowds.
+/// The numbers of axes on which tests from crowds make a special choice.
 const CROWDS: [usize; 2] = [4, 7];
 
-/// Which test of a source.
+/// The position of a test in its source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Place {
-    /// A choice on each axis.
+    /// The choice on each axis.
     Grid([u8; AXES]),
-    /// A family, and the place in its list.
+    /// The family, and the index in its list.
     Listed(usize, usize),
 }
 
-/// The sources, with the lists that were made.
+/// The sources, with the lists that were made so far.
 #[derive(Default)]
 pub struct Sources {
     lists: HashMap<usize, Vec<Made>>,
 }
 
 impl Sources {
-    /// The names of all sources, in order.
+    /// The names of all sources, in their order.
     pub fn names() -> Vec<String> {
         let any = ["anything".to_string(), "sync".to_string()];
         let axes = Axis::ALL.into_iter().skip(3).map(|a| format!("axis {}", a.name()));
@@ -57,7 +61,7 @@ impl Sources {
         all.chain([FLOATS.to_string()]).collect()
     }
 
-    /// A test of a source by chance.
+    /// Draws a random test of a source.
     pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Place> {
         let axes = AXES - 3;
         let listed = 2 + axes + CROWDS.len();
@@ -90,8 +94,8 @@ impl Sources {
         }
     }
 
-    /// Tests beside one: on the grid, those with another choice on one axis; in a list, those that stand
-    /// near, which differ in the order, the operation or the use of a result.
+    /// Tests near one: on the grid, tests with another choice on one axis; in a list, tests at near
+    /// indices, which differ in the order, the operation or the use of a result.
     pub fn beside(&mut self, place: &Place, random: &mut Random, count: usize) -> Vec<Place> {
         match place {
             Place::Grid(point) => axes::neighbours(random, &Point(*point), count)
@@ -117,7 +121,7 @@ impl Sources {
         self.lists.entry(family).or_insert_with(|| {
             let mut all = Vec::new();
             let name = LISTED.get(family).copied().unwrap_or("");
-            // A list that cannot be made is empty, and then nothing is drawn from it.
+            // A list that cannot be made is empty, so that nothing is drawn from it.
             let _ = families::each(&Source::new("hunt", name), &mut |made| {
                 all.push(made);
                 ControlFlow::Continue(())
@@ -127,7 +131,7 @@ impl Sources {
     }
 }
 
-/// A point that is special on several axes: what one of them makes of the code meets what others make.
+/// A point with special choices on several axes, so that their effects on the code meet.
 fn crowd(random: &mut Random, count: usize) -> Point {
     let mut point = axes::draw(random, &[]);
     for _ in 0..count * 2 {
@@ -136,7 +140,7 @@ fn crowd(random: &mut Random, count: usize) -> Point {
         }
         let axis = Axis::ALL[3 + random.below(AXES - 3)];
         let next = point.with(axis, 1 + random.below(axis.choices() - 1));
-        // Not all choices go together.
+        // Some choices exclude each other.
         if axes::text(&next).is_some() {
             point = next;
         }
@@ -144,7 +148,7 @@ fn crowd(random: &mut Random, count: usize) -> Point {
     point
 }
 
-/// A point with floating point in it.
+/// A point with floating point.
 fn floats(random: &mut Random) -> Point {
     let axes = [Axis::Type, Axis::Flag, Axis::Value, Axis::Read];
     loop {
@@ -156,7 +160,7 @@ fn floats(random: &mut Random) -> Point {
     }
 }
 
-/// Names of files have a limit.
+/// The longest name of a file.
 const LONGEST: usize = 150;
 
 fn file_name(name: &str) -> String {

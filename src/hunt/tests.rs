@@ -26,7 +26,7 @@ fn names_of_registers_and_locations_make_no_other_sequence() {
     );
     assert_eq!(grams(&one), grams(&two));
     assert_eq!(grams(&one).len(), 1);
-    // Another flow of values is another sequence, and so are another width and another order.
+    // Another flow of values gives another sequence, and so do another width and another order.
     for other in [
         "LDR W0,[X1] ;\n ADD W2,W0,#1 ;\n STR W0,[X1]",
         "LDR X0,[X1] ;\n ADD W0,W0,#1 ;\n STR W0,[X1]",
@@ -54,7 +54,7 @@ fn a_part_of_a_register_of_x86_is_that_register() {
 fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
     let round = |hunt: &mut Hunt, sources: &mut Sources| {
         let drawn = hunt.draw(sources, 12);
-        // Stands for code that is new for every third test.
+        // Code that is new for every third test.
         let code: Vec<(usize, litmus::Test)> = (0..drawn.len())
             .filter(|i| i % 3 == 0)
             .map(|i| {
@@ -62,7 +62,7 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
             })
             .collect();
         let chosen = hunt.learn(sources, &drawn, &code);
-        // What was not compared stays to be judged.
+        // Sequences of tests that were not compared stay unjudged.
         let before = hunt.unjudged();
         hunt.judged(&drawn, &chosen, &chosen.tests.iter().map(|at| (*at, "X86_64")).collect());
         assert!(before > 0 && hunt.unjudged() == 0);
@@ -81,7 +81,7 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
     assert_ne!(first[0], other);
 }
 
-/// What was given up has cost something, and what is beside it is not tried.
+/// A test that was given up has a cost, and tests near it are not tried.
 #[test]
 fn nothing_is_drawn_beside_a_test_that_was_given_up() {
     let (mut hunt, mut sources) = (Hunt::new(3, false), Sources::default());
@@ -125,7 +125,7 @@ fn a_source_of_which_all_code_is_known_is_left() {
     assert!(arm.weight(arm.worth()) > 1);
 }
 
-/// What brings as much for half the cost is drawn from more often.
+/// A source that brings as much for half the cost is drawn from more often.
 #[test]
 fn sources_are_drawn_from_by_what_they_bring_for_what_they_cost() {
     let (mut cheap, mut dear) = (Arm::default(), Arm::default());
@@ -143,8 +143,8 @@ fn drawn(text: &str) -> Drawn {
     Drawn { name: "t".into(), text: text.into(), arm: 0, place: Place::Listed(0, 0) }
 }
 
-/// Tests that have, among them, all that is new are compared, and the cheapest of such; what a test has
-/// that no other has is never left out.
+/// The cheapest tests that together have everything new are compared; a test with something that no
+/// other has is never left out.
 #[test]
 fn what_is_new_is_compared_and_what_is_known_is_not() {
     let text =
@@ -166,12 +166,12 @@ fn what_is_new_is_compared_and_what_is_known_is_not() {
     let has = |gram: &u64| chosen.tests.iter().any(|at| all[*at].grams.contains(gram));
     assert!(unjudged["X86_64"].iter().all(has));
     assert!(chosen.tests.contains(&1) && chosen.tests.contains(&3));
-    // Twice an operation is looked at with a sequence, though none is new; then no more.
+    // An operation is compared with a sequence twice although none is new, and then no more.
     let again = |uses: &mut Uses| uses.choose(&drawn, all.to_vec(), &BTreeMap::new()).tests;
     let counts: Vec<usize> = (0..4).map(|_| again(&mut uses).len()).collect();
     assert!(counts[0] >= 1 && counts[0] <= 1 + drawn.len() / 4, "{counts:?}");
     assert_eq!(counts[3], 0, "{counts:?}");
-    // Another order is something else to look at.
+    // Another order is worth a look again.
     let other: Vec<Drawn> =
         drawn.iter().map(|d| self::drawn(&d.text.replace("relaxed", "release"))).collect();
     assert_eq!(uses.choose(&other, all.to_vec(), &BTreeMap::new()).tests.len(), 1);

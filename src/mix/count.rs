@@ -1,17 +1,18 @@
-//! Counting: which assignments of profiles to parts differ at all, and which say most.
+//! Counts assignments of profiles to parts, and finds those that differ and those that say most.
 //!
-//! Profiles are numbers here, and so are code sequences; what they are is not known.
+//! Profiles and code sequences are numbers here; it does not know what they stand for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Which sequence each profile makes of each part.
+/// The code sequence that each profile makes of each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// By part, then by profile.
+    /// The sequences, by part and then by profile.
     pub sequences: Vec<Vec<u32>>,
-    /// Parts for which the choice of a profile counts; of the others the first profile's is taken.
+    /// Whether the choice of a profile matters for a part. For other parts the first profile is
+    /// taken.
     pub chosen: Vec<bool>,
 }
 
@@ -22,7 +23,7 @@ pub type Combination = Vec<u32>;
 pub type Assignment = Vec<usize>;
 
 impl Table {
-    /// How many profiles there are: each gives a sequence for every part.
+    /// The number of profiles.
     pub fn profiles(&self) -> usize {
         self.sequences.first().map_or(0, Vec::len)
     }
@@ -41,17 +42,17 @@ impl Table {
         }
     }
 
-    /// How many combinations of distinct sequences there are.
+    /// The number of combinations of distinct sequences.
     pub fn combinations(&self) -> u128 {
         (0..self.sequences.len())
             .map(|i| self.distinct(i).len() as u128)
             .fold(1, u128::saturating_mul)
     }
 
-    /// How many combinations [`Table::each`] goes through, without going through them: by Burnside's
-    /// lemma, the mean over all symmetries of how many combinations each leaves as they are. Such a
-    /// combination has one sequence for all parts that the symmetry moves to each other. The symmetries
-    /// with the identity are a group.
+    /// The number of combinations that [`Table::each`] visits, without visiting them. By Burnside's
+    /// lemma it is the mean, over all symmetries with the identity, of the number of combinations
+    /// that a symmetry leaves unchanged. Such a combination has one sequence for all parts that the
+    /// symmetry maps to each other. The symmetries with the identity form a group.
     pub fn up_to(&self, symmetries: &[Vec<usize>]) -> u128 {
         let choices: Vec<BTreeSet<u32>> =
             (0..self.sequences.len()).map(|i| self.distinct(i)).collect();
@@ -77,21 +78,21 @@ impl Table {
         sum / (symmetries.len() as u128 + 1)
     }
 
-    /// What comes out where one profile compiles everything.
+    /// The combination in which one profile compiles everything.
     pub fn uniform(&self, profile: usize) -> Combination {
         (0..self.sequences.len())
             .map(|i| self.sequences[i][if self.chosen[i] { profile } else { 0 }])
             .collect()
     }
 
-    /// Profiles that make of every part what an earlier one makes of it.
+    /// Profiles whose sequences all equal those of one earlier profile.
     pub fn repeats(&self) -> Vec<usize> {
         (0..self.profiles())
             .filter(|p| (0..*p).any(|q| self.uniform(q) == self.uniform(*p)))
             .collect()
     }
 
-    /// Profiles without which no sequence would be missing, given those before them.
+    /// Profiles whose sequences all come from profiles before them, too.
     pub fn adds_nothing(&self) -> Vec<usize> {
         let new = |p: usize| {
             (0..self.sequences.len())
@@ -101,8 +102,8 @@ impl Table {
         (1..self.profiles()).filter(|p| !new(*p)).collect()
     }
 
-    /// Calls `f` with every combination of distinct sequences, of those that a symmetry of the
-    /// test maps to each other the first. It ends where `f` says false.
+    /// Calls `f` with every combination of distinct sequences, until it returns false. Of
+    /// combinations that a symmetry maps to each other, only the first is visited.
     pub fn each(&self, symmetries: &[Vec<usize>], f: &mut dyn FnMut(&Combination) -> bool) {
         let choices: Vec<Vec<u32>> =
             (0..self.sequences.len()).map(|i| self.distinct(i).into_iter().collect()).collect();
@@ -112,7 +113,7 @@ impl Table {
         let mut at = vec![0usize; choices.len()];
         let mut now: Combination = choices.iter().map(|c| c[0]).collect();
         loop {
-            // A symmetry says for each part whose place it takes.
+            // A symmetry gives for each part the part that it is mapped to.
             let first = symmetries.iter().all(|s| {
                 let other = s.iter().map(|j| now[*j]);
                 other.cmp(now.iter().copied()) != std::cmp::Ordering::Less
@@ -137,8 +138,8 @@ impl Table {
         }
     }
 
-    /// The assignment of these profiles that makes a combination with the fewest parts that are
-    /// not the most frequent profile's, where there is one.
+    /// The best assignment of these profiles for a combination: the one with the fewest parts from
+    /// other profiles than the main one.
     pub fn assign(&self, combination: &Combination, profiles: &[usize]) -> Option<Assignment> {
         let fits = |i: usize, p: usize| !self.chosen[i] || self.sequences[i][p] == combination[i];
         let parts = combination.len();
@@ -164,7 +165,7 @@ impl Table {
     }
 
     /// The smallest sets of these profiles that can make a combination, each with its best
-    /// assignment. Sets of more than three are not looked for one by one: one of them is given.
+    /// assignment. If more than three profiles are needed, only one set is given.
     pub fn smallest(
         &self,
         combination: &Combination,
@@ -195,7 +196,7 @@ impl Table {
     }
 }
 
-/// Every set of so many of some things, in order.
+/// Every subset of this size, in order.
 fn subsets(from: &[usize], size: usize, f: &mut dyn FnMut(&[usize])) {
     fn below(from: &[usize], size: usize, set: &mut Vec<usize>, f: &mut dyn FnMut(&[usize])) {
         if size == 0 {
@@ -210,12 +211,12 @@ fn subsets(from: &[usize], size: usize, f: &mut dyn FnMut(&[usize])) {
     below(from, size, &mut Vec::new(), f);
 }
 
-/// The numbers of code sequences.
+/// Numbers code sequences.
 #[derive(Default)]
 pub struct Interner<K: Ord>(BTreeMap<K, u32>);
 
 impl<K: Ord> Interner<K> {
-    /// The number of a sequence, which is the next one where it is new.
+    /// The number of a sequence; a new sequence gets the next number.
     pub fn number(&mut self, key: K) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(key).or_insert(next)

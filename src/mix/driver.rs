@@ -1,5 +1,5 @@
-//! The program around the parts of a test, as C: its locations, and a function for each thread that
-//! calls the thread's parts in order. Parts are functions that others compile.
+//! Writes the C program around the parts of a test: its locations, and a function for each thread
+//! that calls the thread's parts in order. Parts are functions that are compiled separately.
 //!
 //! It does not know compilers, nor how programs are linked.
 
@@ -14,19 +14,19 @@ use litmake_lang::compiled::{declare, locations, out_name};
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{self as litmus, Body, InitItem, Place, Test};
 
-/// The program that calls the parts of a test, as a compiler gets it.
+/// The program that calls the parts of a test, as input of a compiler.
 pub struct Driver {
-    /// C, or the language of the profile that compiles it.
+    /// The text, in C or in the language of the profile that compiles it.
     pub text: String,
-    /// The function of each thread.
+    /// The name of each thread's function.
     pub functions: Vec<String>,
-    /// Variables, with the location that each is.
+    /// Pairs of a variable and the location that it stands for.
     pub variables: Vec<(String, String)>,
-    /// What the locations hold at the start, and their types.
+    /// The initial values and types of locations.
     pub init: Vec<InitItem>,
 }
 
-/// The program around the parts of a test; `symbol` has the function of each part.
+/// Writes the program around the parts of a test; `symbol` gives the function of each part.
 pub fn driver(
     test: &Test,
     split: &Split,
@@ -42,10 +42,10 @@ pub fn driver(
         let Place::Mem { name, index: None } = &item.place else { continue };
         let size = item.ty.as_ref().and_then(size_of);
         let size = size.ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
-        // Code may access the whole word that a small variable is in: nothing else is there.
+        // Code may access the whole word around a small variable, so nothing else may be in it.
         let align = size.next_power_of_two().clamp(16, 64);
         let variable = variable(name);
-        // Conditions are looked at here; all else is for the parts.
+        // The driver reads conditions; only parts access the other locations.
         let looked_at = split.threads.iter().flatten();
         let declared = match looked_at.clone().any(|s| matches!(s, Step::Unless(n, _) if n == name))
         {
@@ -97,13 +97,13 @@ pub fn driver(
     Ok(Driver { text, functions, variables, init })
 }
 
-/// The variable that a location is.
+/// The variable that stands for a location.
 fn variable(location: &str) -> String {
     format!("loc_{location}")
 }
 
-/// What a part's function is given, in order: its locations, then those for the locals that are
-/// looked at.
+/// The parameters of a part's function, in order: its locations, then the locations of its observed
+/// locals.
 fn parameters(part: &str) -> Result<Vec<String>, Failure> {
     let test = litmus::read(&Source::new("part", part)).map_err(|e| e.to_string())?;
     let [Body::C(f)] = test.threads.as_slice() else {

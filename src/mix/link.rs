@@ -1,9 +1,9 @@
-//! Linking: the tests that compiled parts make together, each once.
+//! Links compiled parts: makes the tests of all mixes, each distinct test once.
 //!
-//! All mixes are linked, or one that was asked for, with each of its profiles alone. Distinct code sequences are counted
-//! first; of combinations that a symmetry of the test maps
-//! to each other the first is taken; and of joined tests one of each canonical form is kept. What
-//! compiled a part is a number here.
+//! Either all mixes are linked, or one mix together with each of its profiles alone. Distinct code
+//! sequences are counted first. Of combinations that a symmetry of the test maps to each other,
+//! only the first is linked, and of tests with equal canonical forms one is kept. Profiles are
+//! numbers here; it does not know what they stand for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,37 +15,39 @@ use super::{Compiled, Split, splice};
 use litmake_base::failure::Failure;
 use litmake_litmus::{self as litmus, Test, canon};
 
-/// Tests beyond this number are refused, and so are combinations that are not looked at.
+/// The limits on the tests of one test's mixes, and on the combinations that are tried.
 const MAX_TESTS: usize = 100_000;
 const MAX_COMBINATIONS: usize = 4_000_000;
 
-/// Stands in [`Linked::at`] for a combination that could not be joined.
+/// The value in [`Linked::at`] of a combination that could not be joined.
 pub const NONE: u32 = u32::MAX;
 
-/// What linking one test came to.
+/// The result of linking a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Linked {
-    /// The profiles that compile all of the test. The table counts these.
+    /// The profiles that compile the whole test; indices in `table` refer to these.
     pub usable: Vec<usize>,
-    /// Which sequence each profile has for each part.
+    /// The sequence that each profile makes of each part.
     pub table: Table,
-    /// The test of each combination, in the order in which [`Linked::each`] goes through them.
+    /// The index of each combination's test, in the order of [`Linked::each`].
     pub at: Vec<u32>,
-    /// The combinations that were asked for: a mix, then each of its profiles alone. Empty where all were.
+    /// The combinations that were asked for: a mix, then each of its profiles alone. Empty if all
+    /// mixes are linked.
     #[serde(default)]
     pub asked: Vec<Combination>,
-    /// Why combinations could not be joined.
+    /// Why some combinations could not be joined.
     pub messages: BTreeSet<String>,
-    /// The code of each part, in each sequence.
+    /// The instructions of each sequence.
     pub code: BTreeMap<u32, String>,
 }
 
-/// Who makes the test of a combination other than by joining its code; it gets a profile for each
-/// part. A failure that is told elsewhere is none here.
+/// Makes the test of a combination in another way than by joining code; it is given a profile for
+/// each part. Returns `Err(None)` for a failure that is reported elsewhere.
 pub type Join<'a> = &'a mut dyn FnMut(&[usize]) -> Result<Test, Option<Failure>>;
 
-/// Links a test: `parts` has, for each profile, for each part, what the profile makes of it. Where `mix`
-/// has a profile for each part, only that mix is linked, and each of its profiles alone. Gives the tests too.
+/// Links a test. `parts` has the compiled parts, by profile and then by part. If `mix` has a
+/// profile for each part, only that mix and each of its profiles alone are linked. Also returns the
+/// texts of the tests.
 pub fn link(
     test: &Test,
     split: &Split,
@@ -58,7 +60,7 @@ pub fn link(
     let complete = |p: &usize| parts[*p].iter().all(Option::is_some);
     out.usable = (0..parts.len()).filter(complete).collect();
     let mut numbers = Interner::default();
-    // By text: the number, so that equal texts are looked into once.
+    // Numbers by text, so that equal texts are read once.
     let mut known: HashMap<String, u32> = HashMap::new();
     let mut first: BTreeMap<u32, &Test> = BTreeMap::new();
     let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
@@ -158,13 +160,14 @@ pub fn link(
     (!stopped).then_some((out, texts))
 }
 
-/// The combinations of a mix and of each of its profiles alone; none where one of them is not usable.
+/// The combinations of a mix and of each of its profiles alone; `None` if one of them is not
+/// usable.
 fn asked(linked: &Linked, split: &Split, mix: &[usize]) -> Option<Vec<Combination>> {
     let table = &linked.table;
     let (mut combination, mut used) = (Vec::new(), BTreeSet::new());
     for (i, piece) in split.pieces.iter().enumerate() {
         let profile = linked.usable.iter().position(|p| *p == mix[i]);
-        // What only the thread itself sees is the first profile's.
+        // Parts that no other thread can observe are compiled by the first profile.
         let profile = if piece.chosen { profile? } else { 0 };
         if piece.chosen {
             used.insert(profile);
@@ -180,7 +183,8 @@ fn asked(linked: &Linked, split: &Split, mix: &[usize]) -> Option<Vec<Combinatio
     Some(out)
 }
 
-/// Calls `f` with each combination that was asked for, or with all where none was, until it says false.
+/// Calls `f` with each combination that was asked for, or with all if none was, until it returns
+/// false.
 fn each(
     table: &Table,
     asked: &[Combination],
@@ -211,7 +215,7 @@ fn code(part: &Test) -> String {
 }
 
 impl Linked {
-    /// Calls `f` with each combination and its test.
+    /// Calls `f` with each combination and the index of its test.
     pub fn each(&self, test: &Test, split: &Split, f: &mut dyn FnMut(&[u32], Option<usize>)) {
         let mut tests = self.at.iter();
         let symmetries = symmetries(test, split);
@@ -224,25 +228,26 @@ impl Linked {
         });
     }
 
-    /// The profiles that make of each part what this one makes of it, itself among them.
+    /// The profiles that make the same code of every part as this one, itself included.
     pub fn alike(&self, profile: usize) -> Vec<usize> {
         let mine = self.table.uniform(profile);
         (0..self.usable.len()).filter(|p| self.table.uniform(*p) == mine).collect()
     }
 }
 
-/// What is wrong with the mixes of a test: which profiles are at fault alone, and the smallest
-/// sets of others that are at fault together.
+/// The faults of a test's mixes: profiles that are wrong alone, and the smallest sets of other
+/// profiles that are wrong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Profiles that are right alone, one of each set of alike ones.
+    /// Profiles that are right alone, one for each set of equal profiles.
     pub clean: Vec<usize>,
-    /// A fault's profiles, the profile of each part, and the test that shows it.
+    /// For each fault its profiles, the profile of each part, and the index of the test that shows
+    /// it.
     pub faults: Vec<(Vec<usize>, Vec<usize>, usize)>,
 }
 
-/// Looks for the smallest mixes that are bad. Mixing is at fault only between profiles that are
-/// right alone.
+/// Finds the smallest mixes whose test is bad. Only profiles that are right alone can make a mix
+/// wrong.
 pub fn faults(linked: &Linked, test: &Test, split: &Split, bad: &dyn Fn(usize) -> bool) -> Faults {
     let table = &linked.table;
     let profiles = linked.usable.len();
@@ -271,7 +276,8 @@ pub fn faults(linked: &Linked, test: &Test, split: &Split, bad: &dyn Fn(usize) -
     });
     out.clean.sort_unstable();
     out.faults.sort();
-    // For each set of profiles the mix with the fewest parts that are foreign in it.
+    // For each set of profiles, the mix with the fewest parts from other profiles than the main
+    // one.
     let mut best: BTreeMap<Vec<usize>, (usize, Vec<usize>, usize)> = BTreeMap::new();
     for (combination, at) in &wrong {
         for (set, assignment) in table.smallest(combination, &out.clean) {
@@ -296,7 +302,7 @@ pub fn faults(linked: &Linked, test: &Test, split: &Split, bad: &dyn Fn(usize) -
     out
 }
 
-/// How many parts are not those of the profile that has most.
+/// The number of parts that are not from the profile with the most parts.
 fn foreign(split: &Split, set: &[usize], assignment: &[usize]) -> usize {
     let mine = |p: usize| {
         let of = |i: &usize| split.pieces[*i].chosen && assignment[*i] == p;

@@ -1,9 +1,10 @@
-//! What a compiled part does, whatever registers it does it in and however moves are ordered.
+//! Describes what a compiled part does, independently of its registers and of the order of its
+//! moves.
 //!
-//! Values are followed through a part that runs straight on; what is left is the sequence of its
-//! accesses and fences, with what goes into each, and what it leaves in memory that its thread
-//! alone has. Parts of which that is equal are one sequence, since nothing else of a part can be
-//! seen by the parts around it or by a model.
+//! Values are followed through parts without jumps. The description is the sequence of the part's
+//! accesses and fences with the values that they use, and the values that it leaves in private
+//! memory. Parts with equal descriptions count as one sequence, because the parts around them and
+//! models can observe nothing else. It does not know what compiled a part.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,10 +12,10 @@ use std::fmt::Write;
 use litmake_lang::compiled::is_lock;
 use litmake_ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
 
-/// A value: what it is made of, as a digest.
+/// A digest of the expression for a value.
 type Value = [u8; 16];
 
-/// More operations than this are not followed.
+/// The largest number of operations that are followed.
 const MAX_OPS: usize = 4096;
 
 fn value(text: &str) -> Value {
@@ -31,16 +32,16 @@ fn show(v: &Value) -> String {
 struct State {
     temps: BTreeMap<Temp, Value>,
     regs: BTreeMap<Reg, Value>,
-    /// Memory that the thread alone has.
+    /// Private memory.
     own: BTreeMap<String, (u8, Value)>,
 }
 
 struct Follow<'a> {
     code: &'a Code,
-    /// The locations that registers point to at the start.
+    /// Registers and the locations that they point to at the start.
     needs: &'a [(String, String)],
     named: &'a [String],
-    /// Addresses of locations.
+    /// The locations behind known addresses.
     places: BTreeMap<Value, String>,
     effects: String,
     loads: usize,
@@ -48,15 +49,14 @@ struct Follow<'a> {
     zero: Value,
 }
 
-/// Whether a location of a part is one that other threads see; locks are shared like what they
-/// lock.
+/// Whether other threads can access a location of a part; locks are as shared as their locations.
 fn is_shared(name: &str) -> bool {
     is_lock(name) || name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What a part does, where that can be followed.
+/// The description of a part, or `None` if it cannot be followed.
 ///
-/// `places` are the locations that code names itself, by their numbers in it.
+/// `places` are the locations that the code names itself, by their numbers in it.
 pub fn meaning(code: &Code, needs: &[(String, String)], places: &[String]) -> Option<String> {
     let zero = value("const Int(0)");
     let mut follow = Follow {
@@ -77,7 +77,7 @@ pub fn meaning(code: &Code, needs: &[(String, String)], places: &[String]) -> Op
         state.temps.clear();
         let before = follow.effects.len();
         follow.list(ops, &mut state)?;
-        // What one instruction does belongs together.
+        // The effects of one instruction belong together.
         if follow.effects.len() > before {
             follow.effects.push('\n');
         }
@@ -121,8 +121,8 @@ impl Follow<'_> {
         address
     }
 
-    /// Memory of the thread's own behind an address, and whether the address is that of any
-    /// location.
+    /// The location behind an address, if it is known: the inner option is its name if it is
+    /// private.
     fn own(&self, addr: &Value) -> Option<Option<String>> {
         let place = self.places.get(addr)?;
         Some((!is_shared(place)).then(|| place.clone()))
@@ -139,7 +139,7 @@ impl Follow<'_> {
                 let v = self.constant(val);
                 s.temps.insert(*dst, v);
             }
-            // By which way a value comes in says what depends on it.
+            // The way in which a value enters is part of the dependency.
             Op::ReadReg { dst, reg, .. } => {
                 let v = self.register(*reg, s)?;
                 s.temps.insert(*dst, v);

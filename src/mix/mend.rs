@@ -1,11 +1,11 @@
-//! Barriers that could mend a mix: what each machine has, and a part's code with one more.
+//! Lists the barriers that could mend a mix, and adds one to the code of a part.
 //!
-//! Whether one does is for others to find out.
+//! It does not know whether a barrier mends anything.
 
 use litmake_base::diag::Span;
 use litmake_litmus::{Arch, Body, Line, Test};
 
-/// The barriers of a machine, those that order more behind those that order less.
+/// The barriers of an instruction set, the weaker ones first.
 pub fn barriers(arch: Arch) -> &'static [&'static str] {
     match arch {
         Arch::AArch64 => &["DMB ISHST", "DMB ISHLD", "DMB ISH"],
@@ -20,7 +20,7 @@ pub fn barriers(arch: Arch) -> &'static [&'static str] {
     }
 }
 
-/// Whether an instruction of a machine is a barrier and nothing else.
+/// Whether an instruction is a barrier and nothing else.
 pub fn is_barrier(arch: Arch, line: &str) -> bool {
     let name = line.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
     match arch {
@@ -36,7 +36,7 @@ pub fn is_barrier(arch: Arch, line: &str) -> bool {
     }
 }
 
-/// A compiled part with a barrier before or behind all that it does.
+/// A compiled part with a barrier before or after its code.
 pub fn with_barrier(part: &Test, barrier: &str, before: bool) -> Test {
     let mut out = part.clone();
     let line = Line { labels: Vec::new(), text: barrier.to_string(), span: Span::default() };

@@ -1,11 +1,13 @@
-//! Mixing: one test whose parts come from different compilers.
+//! Mixes the code of several compilers in one test.
 //!
-//! `pieces` takes a test apart, `count` says which mixes of compiled parts differ, `symmetry`
-//! which of those are one and the same, `splice` joins parts into a test, and `link` does so for
-//! all mixes, or for one; `threads` does both where one compiler makes all of a test. `notation` writes and reads
-//! mixes, `meaning` says which parts do the same, `driver` is the program that calls parts, and
-//! `mend` knows barriers that parts could have. What compiled them is not known here, nor what a
-//! model makes of the result.
+//! `pieces` takes a test apart, and `count` counts the mixes of compiled parts that differ.
+//! `symmetry` finds mixes that are equal because of symmetries of the test. `splice` joins parts
+//! into a test, and `link` does so for all mixes or for one. `threads` takes apart and joins tests
+//! that one compiler compiles. `notation` reads and writes mixes, `meaning` decides which parts do
+//! the same, `driver` writes the program that calls parts, and `mend` lists barriers that parts
+//! could have.
+//!
+//! Nothing here knows what compiled the parts, nor what a model makes of the result.
 
 pub mod count;
 pub mod driver;

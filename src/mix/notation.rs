@@ -1,12 +1,13 @@
-//! The paper's notation of mixes, written and read: `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
+//! Reads and writes the paper's notation of mixes: `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
 //!
-//! A part of a test stands in brackets behind the profile that compiles it. What profiles are is not known here, but for
-//! their names.
+//! A part is in brackets after the profile that compiles it. This module knows only the names of
+//! profiles.
 
 use super::{By, Split};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
-/// A mix as text, where `name` has the profile of each part. Parts that no other thread can see are left out.
+/// A mix as text; `name` gives the profile of each part. Parts that no other thread can observe are
+/// left out.
 pub fn notation(split: &Split, name: &dyn Fn(usize) -> String) -> String {
     if split.whole {
         return format!("{}({})", name(0), split.pieces[0].name);
@@ -23,21 +24,21 @@ pub fn notation(split: &Split, name: &dyn Fn(usize) -> String) -> String {
     threads.join(" || ")
 }
 
-/// A mix that somebody wrote.
+/// A mix that a user wrote.
 #[derive(Clone, Debug)]
 pub struct Written {
     text: Source,
     parts: Vec<Part>,
 }
 
-/// A part of the test, and what compiles it.
+/// A part of the test with the profile that compiles it.
 #[derive(Clone, Debug)]
 struct Part {
     profile: String,
     profile_span: Span,
     name: String,
     span: Span,
-    /// The thread between whose brackets it stands, counted from 0.
+    /// The index of the thread in whose brackets it is.
     group: usize,
 }
 
@@ -63,8 +64,8 @@ impl Written {
         Ok(written)
     }
 
-    /// How a test is taken apart, by the names of the parts: `P0_1` is a statement, `P0` a thread,
-    /// `P0 || P1` the whole test.
+    /// How the test is taken apart, from the names of the parts: `P0_1` is a statement, `P0` a
+    /// thread, and `P0 || P1` the whole test.
     pub fn by(&self) -> Result<By> {
         let of = |part: &Part| match (part.name.contains("||"), part.name.contains('_')) {
             (true, _) => By::Whole,
@@ -86,7 +87,7 @@ impl Written {
         }
     }
 
-    /// The profiles as they are written, each once, with the place where each stands first.
+    /// The profiles as written, each once, with the place of its first use.
     pub fn names(&self) -> Vec<(&str, Span)> {
         let mut out: Vec<(&str, Span)> = Vec::new();
         for part in &self.parts {
@@ -97,7 +98,8 @@ impl Written {
         out
     }
 
-    /// The profile of each part: a name among these, or a place in their order (`A` or `c1` is the first).
+    /// The profile of each part: one of these names, or a position in their order (`A` or `c1` is
+    /// the first).
     pub fn profiles(&self, known: &[String]) -> Result<Vec<usize>> {
         self.parts.iter().map(|part| self.profile(part, known)).collect()
     }
@@ -132,8 +134,8 @@ impl Written {
         }
     }
 
-    /// The profile of each part of a test. `profiles` are those of the parts that are written; parts that no other
-    /// thread can see may be left out, and have the first profile.
+    /// The profile of each part of a test. `profiles` are those of the written parts. Parts that no
+    /// other thread can observe may be left out and get the first profile.
     pub fn assignment(&self, split: &Split, profiles: &[usize]) -> Result<Vec<usize>> {
         let mut out: Vec<Option<usize>> = vec![None; split.pieces.len()];
         let mut last: Option<(usize, usize)> = None;
@@ -179,7 +181,7 @@ impl Written {
 
 const FORM: &str = "a mix is written like `(A(P0_0); B(P0_1)) || (A(P1_0))`";
 
-/// Where a profile stands in their order, counted from 0: `B`, `c2` and `comp_2` are 1.
+/// The index that a position stands for: `B`, `c2` and `comp_2` are 1.
 pub fn place(name: &str) -> Option<usize> {
     if let [letter @ b'A'..=b'Z'] = name.as_bytes() {
         return Some(usize::from(letter - b'A'));
@@ -200,7 +202,7 @@ impl Reader<'_> {
         &self.text.text[self.at..]
     }
 
-    /// The next character behind blanks.
+    /// Skips blanks and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.at += self.rest().len() - self.rest().trim_start().len();
         self.rest().chars().next()
@@ -231,11 +233,11 @@ impl Reader<'_> {
         Err(self.error(&format!("{wanted} should be here, and not {found}")).help(FORM))
     }
 
-    /// `(c1(P0_0); c2(P0_1))`; the brackets of a thread may be left out.
+    /// Reads `(c1(P0_0); c2(P0_1))`; the brackets of a thread may be left out.
     fn thread(&mut self, group: usize, parts: &mut Vec<Part>) -> Result<()> {
         let start = self.at;
         let is_bracketed = self.take("(");
-        // A thread of which no other thread sees anything.
+        // A thread whose parts no other thread can observe.
         if is_bracketed && self.take(")") {
             return Ok(());
         }
@@ -266,7 +268,7 @@ impl Reader<'_> {
         let open = self.at;
         self.expect("(", "`(` and a part of the test")?;
         let (mut name, mut span) = self.place()?;
-        // All of the test, as one part.
+        // The whole test as one part.
         while self.take("||") {
             let (next, end) = self.place()?;
             name = format!("{name} || {next}");
@@ -281,7 +283,7 @@ impl Reader<'_> {
         Ok(Part { profile, profile_span, name, span, group })
     }
 
-    /// `P0` or `P0_1`.
+    /// Reads `P0` or `P0_1`.
     fn place(&mut self) -> Result<(String, Span)> {
         let (word, span) = self.word("a part of the test, such as `P0_1`,")?;
         let number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
@@ -296,7 +298,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name: everything up to a blank or to what the notation itself uses.
+    /// Reads a name: everything up to a blank or a character of the notation.
     fn word(&mut self, wanted: &str) -> Result<(String, Span)> {
         self.peek();
         let start = self.at;

@@ -1,7 +1,7 @@
-//! Splitting: the parts of a test that may be compiled on their own, and what joins them.
+//! Splits a test into parts that can be compiled separately, with the steps that connect them.
 //!
-//! A part is a C test of one thread whose locations have neutral names, so that equal code in
-//! different places is one part. It does not know what compiles it, nor instruction sets.
+//! A part is a C test of one thread with neutral names, so that equal code in different places is
+//! one part. It does not know what compiles a part, nor instruction sets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use litmake_litmus::c::types::size_of;
 use litmake_litmus::c::{print_declaration, print_expr, print_function};
 use litmake_litmus::{Body, Test, Type};
 
-/// More parts than this in one test are refused.
+/// The largest number of parts in a test.
 const MAX_PIECES: usize = 256;
 
-/// What is compiled on its own.
+/// The units that are compiled separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum By {
-    /// The test.
+    /// The whole test.
     Whole,
     /// Each thread.
     Thread,
@@ -31,32 +31,32 @@ pub enum By {
 /// A part of a thread, or the whole test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// As the paper names it: `P0_1`, or `P0` for a whole thread.
+    /// The paper's name of the part: `P0_1`, or `P0` for a whole thread.
     pub name: String,
-    /// The thread that it is part of; the first, where it is all of the test.
+    /// The thread that contains the part; the first one for the whole test.
     pub thread: usize,
-    /// The statement or condition, as the source has it.
+    /// The statement or condition in the source.
     pub source: String,
-    /// The part as a test; equal texts are equal parts.
+    /// The part as a test; parts with equal texts are equal.
     pub text: String,
-    /// The test's location for each location of the part.
+    /// Pairs of a location of the part and the location of the test.
     pub args: Vec<(String, String)>,
-    /// Which of the test's shared locations are among them.
+    /// The shared locations of the test that the part uses.
     pub shared: Vec<String>,
-    /// It can be seen by other threads, so that it matters who compiles it.
+    /// Whether other threads can observe the part, so that it matters who compiles it.
     pub chosen: bool,
 }
 
 impl Piece {
-    /// The one atomic operation of the part; none where it has several, or none.
+    /// The only atomic operation of the part; `None` if it has none or several.
     pub fn operation(&self, test: &Test) -> Option<String> {
         let Body::C(f) = test.threads.get(self.thread)? else { return None };
         operation(f, &self.source)
     }
 }
 
-/// The one atomic operation in some code of a function, with its orders and its width in bits: `store
-/// seq_cst 32`; none where it has several, or none.
+/// The only atomic operation in some code of a function, with its orders and its width in bits:
+/// `store seq_cst 32`; `None` if there is none or several.
 pub fn operation(f: &Function, source: &str) -> Option<String> {
     let words = words(source);
     let mut operations = words.iter().filter(|w| w.starts_with("atomic_"));
@@ -79,35 +79,35 @@ pub fn operation(f: &Function, source: &str) -> Option<String> {
     Some(format!("{name} {} {bits}", orders.join(" ")))
 }
 
-/// What a thread does, in order.
+/// The steps of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Runs a part.
     Piece(usize),
-    /// Where jumps to this number go.
+    /// The target of jumps with this number.
     Label(usize),
-    /// Goes to a label.
+    /// Jumps to a label.
     Jump(usize),
-    /// Jumps where this location holds 0.
+    /// Jumps to a label if this location holds 0.
     Unless(String, usize),
 }
 
-/// A test in parts.
+/// A test as parts.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
-    /// The test is one part.
+    /// Whether the whole test is one part.
     pub whole: bool,
-    /// In the order of the source.
+    /// The parts, in the order of the source.
     pub pieces: Vec<Piece>,
-    /// How each thread goes through its parts.
+    /// The steps of each thread.
     pub threads: Vec<Vec<Step>>,
-    /// Locations that stand for locals and conditions, by the thread that has them.
+    /// Locations for locals and conditions, with their threads and types.
     pub own: Vec<(usize, String, Type)>,
-    /// Observed locals: thread, name, location.
+    /// Observed locals: thread, name, and location.
     pub observed: Vec<(usize, String, String)>,
 }
 
-/// Takes a C test apart.
+/// Splits a C test.
 pub fn split(test: &Test, by: By) -> Result<Split, Failure> {
     let mut out = Split::default();
     if by == By::Whole {
@@ -176,7 +176,7 @@ struct Cut<'a> {
     labels: usize,
     /// The labels of the source.
     named: BTreeMap<String, usize>,
-    /// Where `continue` and `break` go.
+    /// The labels for `continue` and `break`.
     loops: Vec<(usize, usize)>,
     end: usize,
     made: usize,
@@ -188,7 +188,7 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// The words of a text and what is between them, in order.
+/// The words of a text and the text between them, in order.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = Vec::new();
@@ -209,7 +209,7 @@ pub(super) fn words(text: &str) -> Vec<&str> {
     out
 }
 
-/// A text with other names; members of structures keep theirs.
+/// The text with other names; names of members stay.
 pub(super) fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     for word in words(text) {
@@ -227,12 +227,12 @@ impl Cut<'_> {
         Failure::unsupported(format!("P{} cannot be split: {what}", self.thread))
     }
 
-    /// The type of what a parameter points to.
+    /// The type of a parameter.
     fn shared(&self, name: &str) -> Option<&Type> {
         self.f.params.iter().find(|p| p.name == name).map(|p| &p.ty)
     }
 
-    /// Whether the names that parts use are free in some code.
+    /// Checks that the code uses none of the neutral names.
     fn check_names(&self, text: &str) -> Result<(), Failure> {
         let taken = |w: &&str| {
             ["loc", "own", "var", "cond"].iter().any(|stem| {
@@ -248,7 +248,7 @@ impl Cut<'_> {
         }
     }
 
-    /// The thread as one part.
+    /// Adds the thread as one part.
     fn whole(&mut self, observed: &[String]) -> Result<(), Failure> {
         let mut f = self.f.clone();
         f.name = "P0".to_string();
@@ -266,7 +266,7 @@ impl Cut<'_> {
         self.add(name, source, &text, &shown.join(" "), BTreeMap::new(), outs, true)
     }
 
-    /// Adds a part, with the names of its locations made neutral.
+    /// Adds a part, and gives its locations neutral names.
     #[expect(clippy::too_many_arguments, reason = "the parts of a part, spelled out")]
     fn add(
         &mut self,
@@ -353,7 +353,7 @@ impl Cut<'_> {
                             let text = format!("{name} = {};", print_expr(e));
                             self.code(&text, std::slice::from_ref(&name))?;
                         }
-                        // A local that is declared again holds 0 again.
+                        // A local that is declared again is 0 again.
                         None if depth > 0 => {
                             self.code(&format!("{name} = 0;"), std::slice::from_ref(&name))?;
                         }
@@ -462,7 +462,7 @@ impl Cut<'_> {
         done
     }
 
-    /// Jumps where an expression is 0: its value goes through memory like a local's.
+    /// Jumps if an expression is 0. Its value is passed through memory, like that of a local.
     fn unless(&mut self, cond: &Expr, to: usize) -> Result<(), Failure> {
         let name = format!("cond{}", self.made);
         let place = format!("cond_{}_{}", self.f.name, self.made);
@@ -478,7 +478,7 @@ impl Cut<'_> {
         self.part(text, fresh, Vec::new())
     }
 
-    /// A function of a statement: locals come and go through pointers. Those in `fresh` are only
+    /// Adds a statement as a part. Locals are passed through pointers; those in `fresh` are only
     /// written.
     fn part(
         &mut self,
@@ -534,7 +534,7 @@ impl Cut<'_> {
     }
 }
 
-/// Whether a statement may change a local: everything but plain reading counts.
+/// Whether a statement may change a local; anything but plain reading counts.
 fn writes(text: &str, local: &str) -> bool {
     let words = words(text);
     words.iter().enumerate().any(|(i, w)| {

@@ -1,8 +1,9 @@
-//! Splicing: the compiled parts of a test, joined into one test.
+//! Splices: joins the compiled parts of a test into one test.
 //!
-//! Labels and private locations are named apart, and every part finds the addresses of its
-//! locations in the registers that it was compiled for: in those at the start, where nothing
-//! changes them, else moved there from registers that no part uses. It does not know compilers.
+//! Labels and private locations are renamed apart. Each part finds the addresses of its locations
+//! in the registers for which it was compiled: a register holds its address from the start if no
+//! part changes it, and otherwise the address is moved there from a register that no part uses. It
+//! does not know compilers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,22 +21,23 @@ use litmake_litmus::{
 };
 use litmake_ops::{Op, Reg};
 
-/// A part as compiled, with what can be said of it alone.
+/// A compiled part, and the properties that depend on it alone.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     lines: Vec<Line>,
-    /// The location that a register has to point to.
+    /// Registers and the locations that they have to point to.
     needs: Vec<(String, String)>,
     private: Vec<InitItem>,
     uses: BTreeSet<String>,
     writes: BTreeSet<String>,
     arch: Arch,
     features: Features,
-    /// What it does, where that can be said; equal for parts that need not be told apart.
+    /// The description of its effects, if it can be followed; parts with equal descriptions are
+    /// interchangeable.
     pub meaning: Option<String>,
 }
 
-/// The locations that code names itself.
+/// The locations that the code names itself.
 #[derive(Default)]
 struct Named(Vec<String>);
 
@@ -53,7 +55,7 @@ impl Symbols for Named {
 }
 
 impl Compiled {
-    /// What a compiled part needs of those around it.
+    /// Reads what a compiled part needs from the parts around it.
     pub fn new(part: &Test) -> Result<Compiled, Failure> {
         let isa = isa(part.arch, part.features())?;
         let [Body::Asm(lines)] = part.threads.as_slice() else {
@@ -105,7 +107,8 @@ impl Compiled {
     }
 }
 
-/// The registers that operations name, those under conditions too, and whether they write them.
+/// Calls `f` with each register that operations name, also inside conditions, and whether they
+/// write it.
 fn each_register(ops: &[Op], f: &mut dyn FnMut(Reg, bool)) {
     for op in ops {
         match op {
@@ -125,7 +128,7 @@ fn isa(arch: Arch, features: Features) -> Result<&'static dyn Isa, Failure> {
     litmake_isa::with(arch, features).ok_or_else(|| Failure::from("a compiled part is no C"))
 }
 
-/// The test that compiled parts make together; `parts` has one for each piece.
+/// Joins compiled parts to a test; `parts` has one for each piece.
 pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, Failure> {
     let arch = parts.first().map(|p| p.arch).ok_or("there is no part to join")?;
     if let Some(other) = parts.iter().find(|p| p.arch != arch) {
@@ -176,19 +179,19 @@ struct Thread<'a> {
     thread: usize,
     target: &'a Target,
     lines: Vec<Line>,
-    /// Labels of the next line.
+    /// The labels of the next line.
     labels: Vec<String>,
     init: Vec<InitItem>,
-    /// Registers that hold a location from the start to the end.
+    /// Registers that hold the address of a location from start to end.
     starts: BTreeMap<String, String>,
-    /// The register that holds a location for parts to take it from.
+    /// For each location, the register from which parts copy its address.
     moved: BTreeMap<String, String>,
-    /// Locations whose addresses lie in the thread's table, where there are not registers for all,
-    /// and the register that points to it.
+    /// The locations whose addresses are in the thread's table, because there are too few
+    /// registers, and the register that points to the table.
     tabled: Vec<String>,
     table: Option<String>,
     free: Vec<String>,
-    /// The register that conditions are looked at in.
+    /// The register for reading conditions.
     value: Option<String>,
 }
 
@@ -212,7 +215,7 @@ impl Thread<'_> {
             uses.extend(parts[*i].uses.iter().map(String::as_str));
             writes.extend(parts[*i].writes.iter().map(String::as_str));
         }
-        // A register that all who need it need for one location, and that nobody changes.
+        // A register that all parts need for one location, and that none changes.
         let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for i in &mine {
             for (reg, place) in &parts[*i].needs {
@@ -301,8 +304,8 @@ impl Thread<'_> {
         }
     }
 
-    /// Gives each location that has to be moved to parts a register that holds it from the start
-    /// to the end. Where those do not suffice, the others lie in a table.
+    /// Gives a register to each location whose address has to be moved to parts. If there are too
+    /// few registers, the other addresses are put in a table.
     fn prepare(
         &mut self,
         steps: &[Step],
@@ -333,7 +336,7 @@ impl Thread<'_> {
             }
         }
         if conditions {
-            // Parts leave nothing to each other in registers, so that any of theirs will do.
+            // Parts pass no values in registers, so any register of theirs can be used.
             let held = |r: &str| self.starts.contains_key(r);
             let spare = self.target.spare.iter();
             let of_parts = spare.copied().find(|r| !held(r) && !self.free.iter().any(|f| f == r));
@@ -361,13 +364,13 @@ impl Thread<'_> {
         Ok(())
     }
 
-    /// The register that holds a location from the start to the end, where one does.
+    /// The register that holds the address of a location from start to end, if there is one.
     fn holder(&self, place: &str) -> Option<&String> {
         let start = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
         start.or(self.moved.get(place))
     }
 
-    /// Puts a location into a register.
+    /// Puts the address of a location into a register.
     fn bring(&mut self, reg: &str, place: &str) -> Result<(), Failure> {
         let text = match (self.holder(place), &self.table) {
             (Some(from), _) => self.target.copy(reg, from, self.target.word),
@@ -419,7 +422,7 @@ impl Thread<'_> {
         Ok(())
     }
 
-    /// A jump where a location that this thread alone has holds 0.
+    /// Jumps if a private location holds 0.
     fn unless(&mut self, place: &str, n: usize) -> Result<(), Failure> {
         let label = self.label(n);
         if let Some(memory) = self.target.direct(place, 0) {

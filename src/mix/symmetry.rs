@@ -1,22 +1,23 @@
-//! Symmetries: exchanges of threads, with their locations, that leave a test as it is.
+//! Finds the symmetries of a test: exchanges of threads, with their locations, that leave the test
+//! unchanged.
 //!
-//! They are found on parts: equal code with consistently renamed locations. Nothing is assumed of
-//! compilers, since equal parts are compiled once.
+//! Threads are compared by their parts: equal code with consistently renamed locations. Nothing is
+//! assumed about compilers, because equal parts are compiled once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pieces::{Split, Step};
 use litmake_litmus::{InitItem, Place, Test};
 
-/// Tests of more threads are taken to have none.
+/// Tests with more threads are treated as if they had no symmetry.
 const MAX_THREADS: usize = 5;
 
-/// For each symmetry but the identity, the part whose place each part takes.
+/// For each symmetry other than the identity, the part that each part is mapped to.
 pub fn symmetries(test: &Test, split: &Split) -> Vec<Vec<usize>> {
     let threads = split.threads.len();
-    // Locations that hold addresses would have to be followed; that is left.
+    // Locations that hold addresses are not followed, so such tests have no symmetry here.
     let plain = test.init.iter().all(|i| !text(i).contains(['&', ':']));
-    // Threads with scopes differ by where they lie, too.
+    // Threads with scopes also differ by their place in the hierarchy.
     if threads > MAX_THREADS || !plain || test.scopes.is_some() {
         return Vec::new();
     }
@@ -49,7 +50,7 @@ fn text(item: &InitItem) -> String {
     litmake_litmus::init_text(&item)
 }
 
-/// The exchange of parts that an exchange of threads means, where the test stays the same.
+/// The mapping of parts for an exchange of threads, if the exchange leaves the test unchanged.
 fn fits(test: &Test, split: &Split, order: &[usize]) -> Option<Vec<usize>> {
     let mut parts: Vec<usize> = (0..split.pieces.len()).collect();
     let join = |from: &str, to: &str, names: &mut BTreeMap<String, String>| {
@@ -85,7 +86,7 @@ fn fits(test: &Test, split: &Split, order: &[usize]) -> Option<Vec<usize>> {
             }
         }
     }
-    // One to one, the initial state with itself, and what is shown with itself.
+    // The mapping must be one to one, and must keep the initial state and the observed places.
     let images: BTreeSet<&String> = map.values().collect();
     if images.len() != map.len() {
         return None;
@@ -124,7 +125,7 @@ fn fits(test: &Test, split: &Split, order: &[usize]) -> Option<Vec<usize>> {
             return None;
         }
     }
-    // Filters and conditions could tell threads apart; outcomes are compared over all that is
-    // shown, so that only a filter counts.
+    // Conditions and filters could tell threads apart. Outcomes are compared over all observed
+    // places, so only a filter matters.
     test.filter.is_none().then_some(parts)
 }

@@ -1,4 +1,4 @@
-//! Mixes of hand-made parts, and laws of counting.
+//! Tests of mixes of hand-made parts, and of the laws of counting.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn test(text: &str) -> Test {
     litmus::read(&Source::new("test", text)).unwrap()
 }
 
-/// Two mappings of seq_cst to RISC-V: the barrier behind the store, or before the load.
+/// Two mappings of seq_cst to RISC-V: a barrier after the store, or before the load.
 fn riscv(part: &str, before_loads: bool) -> Compiled {
     let store = part.contains("atomic_store");
     let code = match (store, before_loads) {
@@ -98,7 +98,7 @@ fn statements_inside_branches_and_loops_are_parts() {
     let parts = split(&test(text), By::Instruction).unwrap();
     let seen: Vec<(&str, bool)> =
         parts.pieces.iter().map(|p| (p.name.as_str(), p.chosen)).collect();
-    // The condition of the loop can be seen by others, that of the branch cannot.
+    // Other threads can observe the condition of the loop, but not that of the branch.
     assert_eq!(seen, [("P0_0", true), ("P0_1", true), ("P0_2", false), ("P0_3", true)]);
     let jumps = parts.threads[0].iter().filter(|s| matches!(s, Step::Jump(_))).count();
     assert_eq!(jumps, 2);
@@ -139,7 +139,7 @@ fn only_one_machine() {
     assert_eq!(message.text(), "code for RISCV and code for AArch64 cannot be mixed");
 }
 
-/// Parts of store buffering for Arm, whose stores come with more code.
+/// Parts of store buffering for Arm, with more code in the stores.
 fn arm(part: &str, more: &str) -> Compiled {
     let (init, code) = match part.contains("atomic_store") {
         true => ("0:R0=loc0;", format!("MOV R2,#1; {more} STR R2,[R0];")),
@@ -180,11 +180,12 @@ fn where_registers_do_not_suffice_addresses_lie_in_memory() {
     assert_eq!(few.len(), 4);
 }
 
-/// How a machine's code accesses `x` and `y`, the first two registers, and calls what does.
+/// How a machine's code accesses `x` and `y`, whose addresses are in the first two registers, and
+/// how it calls functions.
 struct Machine {
     arch: &'static str,
     model: &'static str,
-    /// The initial state of a thread, `T` its number.
+    /// The initial state of a thread; `T` stands for its number.
     init: &'static str,
     /// Loads `@l` into the register `@n`.
     load: &'static str,
@@ -332,7 +333,8 @@ fn calls_order_nothing() {
             let [called, in_place] =
                 [true, false].map(|calls| outcomes(&machine.test(threads, calls), machine.model));
             assert_eq!(called, in_place, "{name} on {}", machine.arch);
-            // It would show if they did: what the machine reorders is seen behind calls too.
+            // If calls ordered accesses, this would show: the machine's reordering is visible
+            // across calls, too.
             let weak = machine.arch != "X86_64" || name == "SB";
             if weak && ["SB", "LB"].contains(&name) && machine.model != "mips" {
                 assert_eq!(called.len(), 4, "{name} on {}", machine.arch);
@@ -362,7 +364,7 @@ proptest! {
             prop_assert!(seen.contains(&table.uniform(p)));
         }
         for c in &seen {
-            // The mixes that are given do make the combination, with no profile too many.
+            // The given mixes make the combination, with no superfluous profile.
             let sets = table.smallest(c, &all);
             prop_assert!(!sets.is_empty());
             for (set, assignment) in sets {
@@ -376,7 +378,7 @@ proptest! {
 
     #[test]
     fn symmetric_combinations_are_seen_once(rows in prop::collection::vec(prop::collection::vec(0u32..3, 3), 2)) {
-        // Two threads of the same parts.
+        // Two threads with the same parts.
         let sequences = [rows.clone(), rows].concat();
         let table = Table { chosen: vec![true; 4], sequences };
         let swap = vec![2, 3, 0, 1];
@@ -404,7 +406,7 @@ proptest! {
         };
         count(&[&pair[0], &pair[1], &one], &[]);
         count(&[&pair[0], &pair[1], &pair[0], &pair[1]], &[vec![2, 3, 0, 1]]);
-        // Three threads that can all change places.
+        // Three threads that can all be exchanged.
         let mut all = vec![vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 0, 1], vec![2, 1, 0]];
         count(&[&one, &one, &one], &all);
         all.iter_mut().for_each(|s| s.push(3));
@@ -416,7 +418,7 @@ fn written(text: &str) -> Written {
     Written::read(&Source::new("mix", text)).unwrap()
 }
 
-/// The message, and what is underlined.
+/// The message, and the underlined text.
 fn wrong<T: std::fmt::Debug>(
     text: &str,
     result: litmake_base::diag::Result<T>,
@@ -454,7 +456,7 @@ fn a_profile_of_a_mix_is_a_name_or_a_place() {
     );
     assert_eq!(profiles("(A(P0_0)) || (B(P1_0))"), [0, 1]);
     assert_eq!(profiles("A ( P0 )||C(P1)"), [0, 2]);
-    // A name comes first.
+    // Names take precedence over positions.
     assert_eq!(profiles("(c1(P0); two(P0); c2(P0); comp3(P0); c_1(P0))"), [2, 1, 1, 2, 0]);
     for (text, message, place) in [
         ("(A(P0)) || (D(P1))", "`D` stands for profile 4, and there are 3", "D"),

@@ -1,10 +1,10 @@
-//! A test's threads apart, each compiled by itself, and their code together again as one test.
+//! Takes a test apart into threads that are compiled separately, and joins their code to one test.
 //!
-//! Tests of a family share few distinct threads, so a compiler need not see the tests at all. What
-//! comes together is the test that compiling all of it at once gives: a thread finds its locations
-//! behind its parameters, so its code cannot depend on what other threads do. Where it can depend
-//! on more than its own text, the test is not taken apart. What compiles a thread, and what a model
-//! makes of the test, is not known here.
+//! Tests of a family share few distinct threads, so a compiler need not see whole tests. The joined
+//! test equals the one from compiling everything at once, because a thread reaches its locations
+//! through parameters, so that its code cannot depend on other threads. If it can depend on more
+//! than its own text, the test is not taken apart. This module does not know what compiles a
+//! thread, nor what a model makes of the test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +22,13 @@ use litmake_litmus::{Body, InitItem, InitValue, Line, Place, Test, Type, Value, 
 
 use super::pieces::{renamed, words};
 
-/// A thread that is compiled by itself: a test of one thread, in which locations and locals are
-/// named in the order of their first use.
+/// A thread that is compiled separately: a test of one thread, with locations and locals named in
+/// the order of their first use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// As the test calls it: `P1`.
+    /// The name in the test, such as `P1`.
     pub name: String,
-    /// Threads with equal texts have equal code.
+    /// The text; equal texts are compiled to equal code.
     pub text: String,
     /// The test's name for each location of `text`.
     places: BTreeMap<String, String>,
@@ -36,14 +36,13 @@ pub struct Thread {
     locals: BTreeMap<String, String>,
 }
 
-/// The threads of a test; nothing where a compiler could see more of the test than one thread.
+/// The threads of a test; `None` if a compiler could see more of the test than one thread.
 ///
-/// A thread's code is a function of its text where its locations are behind pointers of known
-/// types. So the test stays whole where a parameter is no pointer; where there are functions that
-/// threads share, which a compiler suits to all their callers; where a thread of a kernel waits for sections of the
-/// others; where a location is an array, since
-/// lifting looks at how all threads access its parts; and where pointers lie in memory, since lifting
-/// looks at what they can point to.
+/// A thread's code is a function of its text if its locations are behind pointers of known types.
+/// The test therefore stays whole in these cases: a parameter is not a pointer; threads share
+/// functions, which a compiler may adapt to all callers; a thread of a kernel waits for critical
+/// sections of others; a location is an array, because lifting examines how all threads access its
+/// elements; or memory holds pointers, because lifting examines what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
         return None;
@@ -76,7 +75,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
         f.each_declarator(&mut |d, _| {
             declared.insert(d.name.as_str());
         });
-        // A local that hides a location would be renamed as if it was that.
+        // A local that hides a location would be renamed like the location.
         let is_param = |name: &str| f.params.iter().any(|p| p.name == name);
         if declared.iter().any(|d| is_param(d)) {
             return None;
@@ -95,7 +94,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
             let (list, stem) = match () {
                 () if is_param(word) => (&mut thread.places, "loc"),
                 () if declared.contains(word) => (&mut thread.locals, "var"),
-                // A free name that looks like one of ours.
+                // Another name that looks like a neutral name.
                 () if taken(&word) => return None,
                 () => continue,
             };
@@ -103,7 +102,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
             list.insert(new.clone(), word.to_string());
             names.insert(word.to_string(), new);
         }
-        // Lifting knows how wide a location is, which another thread may see wider.
+        // Lifting needs the width of a location, and another thread may declare it wider.
         let mut init = String::new();
         for (new, place) in &thread.places {
             let is = |i: &&InitItem| matches!(&i.place, Place::Mem { name, .. } if name == place);
@@ -135,7 +134,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The test that the code of its threads makes; `code` has one test of one thread for each.
+/// Joins the code of threads to a test; `code` has a test of one thread for each.
 pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test, Failure> {
     let arch = code.first().map(|c| c.arch).ok_or("a test without threads")?;
     let mut init = locations(test);
@@ -159,7 +158,7 @@ pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test,
             names.insert(place.to_string(), out.clone());
             locals.push((n, local.clone(), out));
         }
-        // What lifting has made of its own: locks, slots of the stack, constants.
+        // Locations that lifting added: locks, stack slots, constants.
         let made: Vec<&InitItem> = code
             .init
             .iter()
@@ -219,7 +218,7 @@ pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test,
     Ok(out)
 }
 
-/// The test's name for a location that lifting has made.
+/// The test's name for a location that lifting added.
 fn own(name: &str, n: usize, thread: &Thread) -> String {
     if is_lock(name) {
         let of = locked_by(name).unwrap_or(name);
@@ -231,7 +230,7 @@ fn own(name: &str, n: usize, thread: &Thread) -> String {
     }
 }
 
-/// Lets an initial value name what the test does.
+/// Replaces a thread's names in an initial value by those of the test.
 fn point(item: &mut InitItem, n: usize, names: &BTreeMap<String, String>) {
     let value = |v: &mut Value| match v {
         Value::Addr { name, .. } => {

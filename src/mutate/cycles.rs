@@ -1,5 +1,7 @@
-//! Mutants of cycles: a cycle whose outcome is forbidden is weakened at one place, and what is
-//! then allowed is a mutant. Whoever asks says what is allowed.
+//! Makes mutants of cycles: a cycle whose outcome is forbidden is weakened at one place, and is a
+//! mutant if its outcome is then allowed.
+//!
+//! It does not know models; the caller decides what is allowed.
 
 use super::disrupt::Disruptor;
 use litmake_base::diag::{Diag, Result};
@@ -9,15 +11,14 @@ use litmake_generate::edge::Edge;
 use litmake_generate::emit::Style;
 use litmake_generate::{Maker, REPEATED, Seen, Tally};
 
-/// Says whether what a cycle shows is allowed; `None` where nobody asks.
+/// Decides whether the outcome of a cycle is allowed; `None` if no model is asked.
 pub type Allows<'a> = dyn FnMut(&Maker) -> Result<Option<bool>> + 'a;
 
-/// Why a mutant is left out that nothing would tell from what it is a mutant of.
+/// The reason for which a weakened cycle is dropped if its outcome is still forbidden.
 pub const FORBIDDEN: &str = "its outcome is forbidden";
 
-/// Weakens one cycle. `f` is given the maker with each mutant in it, and what becomes of each is
-/// counted; the result is the name of the test that the cycle makes, or `None` where its outcome
-/// is allowed.
+/// Weakens one cycle. Calls `f` with the maker for the cycle itself and for each mutant, and counts
+/// the results. Returns the name of the cycle's test, or `None` if its outcome is allowed.
 pub fn weaken(
     dialect: &Dialect,
     cycle: &[Edge],
@@ -36,7 +37,7 @@ pub fn weaken(
     }
     let name = maker.draft.name.clone();
     f(maker, None)?;
-    // Annotations are merged, so that each place has one.
+    // The annotations of neighbouring edges are merged, so that each event has one.
     let merged = maker.shop.edges.clone();
     let mut seen = Seen::default();
     for disruptor in disruptors {

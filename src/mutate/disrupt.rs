@@ -1,20 +1,20 @@
-//! Mutators as data: what an edge, or an annotation, of a cycle is weakened to.
+//! Mutators as data: a disruptor says how an edge or an annotation of a cycle is weakened.
 //!
-//! `DMB.SYd** -> Pod**` drops a fence and keeps the directions; `Pos** -> Pod**` sends an access to
-//! another location; `Acq -> Rlx` weakens an access. A disruptor is applied at one place at a
-//! time, and at all.
+//! `DMB.SYd** -> Pod**` removes a fence and keeps the directions, `Pos** -> Pod**` moves an access
+//! to another location, and `Acq -> Rlx` weakens an access. A disruptor is applied at each place
+//! alone, and at all places together. It does not know models.
 
 use litmake_base::diag::{Diag, Result, Source, Span};
 use litmake_generate::dialect::Dialect;
 use litmake_generate::edge::{Atom, Dir, Edge, Kind, Sd};
 use litmake_generate::syntax;
 
-/// One weakening: an edge, and what may stand in its place.
+/// A weakening: an edge, and the edges that may replace it.
 #[derive(Clone, Debug)]
 pub struct Disruptor {
     from: Vec<Edge>,
     to: Vec<Edge>,
-    /// As it was written.
+    /// The text as written.
     pub text: String,
 }
 
@@ -50,7 +50,7 @@ impl Disruptor {
         Ok(Disruptor { from, to, text: source.text.to_string() })
     }
 
-    /// What an edge is weakened to, where it is one of those.
+    /// The weaker edge, if the disruptor applies.
     fn edge(&self, edge: Edge) -> Option<Edge> {
         let plain = Edge::plain(edge.kind);
         if !self.from.iter().any(|f| Edge::plain(f.kind) == plain && f.kind != Kind::Id) {
@@ -73,8 +73,8 @@ impl Disruptor {
         Some(to.a1)
     }
 
-    /// The mutants of a cycle whose annotations are merged: one for each place, and one for all
-    /// places together where there are several.
+    /// The mutants of a cycle with merged annotations: one for each place, and one for all places
+    /// together if there are several.
     pub fn apply(&self, cycle: &[Edge]) -> Vec<Vec<Edge>> {
         let n = cycle.len();
         let mut places: Vec<Vec<Edge>> = Vec::new();
@@ -86,7 +86,7 @@ impl Disruptor {
                 all[i] = Edge { kind: edge.kind, ..all[i] };
                 places.push(one);
             }
-            // The event before edge i.
+            // The annotation of the event before edge i.
             if let Some(atom) = self.atom(cycle[i].a1)
                 && cycle[i].is_real()
             {
@@ -109,7 +109,8 @@ impl Disruptor {
     }
 }
 
-/// The usual disruptors of a dialect: fences, dependencies and program order on one location.
+/// The usual disruptors of a dialect: of program order on one location, fences, dependencies and
+/// annotations.
 pub fn usual(dialect: &Dialect) -> Vec<String> {
     let mut out = vec!["Pos** -> Pod**".to_string()];
     out.extend(dialect.fences.iter().map(|f| format!("{}d** -> Pod**", f.name)));
@@ -122,7 +123,7 @@ pub fn usual(dialect: &Dialect) -> Vec<String> {
     out
 }
 
-/// Whether an edge orders anything: tells whether a cycle has something to disrupt.
+/// Whether an edge orders its events, so that a cycle with it can be disrupted.
 pub fn is_ordered(edge: Edge) -> bool {
     match edge.kind {
         Kind::Po(sd, a, b) => sd == Sd::Same && (a, b) != (Dir::R, Dir::R),

@@ -1,10 +1,11 @@
-//! The mutators of MC Mutants: from three templates of happens-before cycles the conformance
-//! tests whose target the model forbids, and by disrupting one edge the mutants whose target it
-//! allows.
+//! The mutators of MC Mutants: makes conformance tests, whose target the model forbids, from three
+//! templates of happens-before cycles, and mutants, whose target it allows, by disrupting one edge.
 //!
-//! A template has events a and b in one thread, c (and d) in another, and the cycle
-//! a -> b -> c (-> d) -> a. Edges inside a thread are program order or synchronisation; edges
-//! between threads are communication, so one of their ends writes.
+//! A template has events a and b in one thread, c (and d) in another, and the cycle a -> b -> c (->
+//! d) -> a. Edges inside a thread are program order or synchronisation. Edges between threads are
+//! communication, so one of their ends is a write.
+//!
+//! It does not check targets against a model.
 
 use litmake_base::diag::{Result, Source};
 use litmake_litmus::{self as litmus, Test};
@@ -12,21 +13,21 @@ use litmake_litmus::{self as litmus, Test};
 /// The edge that a mutator disrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mutator {
-    /// Three events on one location; the two of one thread change places.
+    /// Three events on one location; the two of one thread are swapped.
     ReversingPoLoc,
-    /// Four events on one location; b and c go to another.
+    /// Four events on one location; b and c move to another.
     WeakeningPoLoc,
     /// Four events and two fences; one or both are removed.
     WeakeningSw,
-    /// The same, where fences stay and reach less far. Not in the paper.
+    /// Four events and two fences; one or both get a smaller scope. Not in the paper.
     WeakeningScope,
-    /// Four events, of which one releases and one acquires; one or both do so no more. Not in the
-    /// paper, whose language has no words for it.
+    /// Four events, one a release and one an acquire; one or both become relaxed. Not in the paper,
+    /// whose language cannot express it.
     WeakeningOrder,
 }
 
 impl Mutator {
-    /// Those of the paper first.
+    /// All mutators, those of the paper first.
     pub const ALL: [Mutator; 5] = [
         Mutator::ReversingPoLoc,
         Mutator::WeakeningPoLoc,
@@ -50,18 +51,18 @@ impl Mutator {
 /// A conformance test or a mutant.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// In the C dialect; its condition is the target. It has the name, and as info lines the
-    /// mutator, the key and what it mutates.
+    /// The test in the C dialect, whose condition is the target. Info lines give the mutator, the
+    /// key, and the test that it mutates.
     pub test: Test,
-    /// What was disrupted, or would be in a conformance test.
+    /// The mutator that was applied, or that applies to a conformance test.
     pub mutator: Mutator,
-    /// The name under which the paper's artifact keeps its results, where it has such a test.
+    /// The name of the results in the paper's artifact, if it has this test.
     pub key: String,
     /// The conformance test that it comes from; `None` for a conformance test itself.
     pub mutates: Option<String>,
 }
 
-/// What an access orders.
+/// The memory order of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Relaxed,
@@ -69,12 +70,13 @@ enum Order {
     Release,
 }
 
-/// The fences of a test with synchronisation, thread by thread.
+/// The fence of a thread in a test with synchronisation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fence {
-    /// Across all threads.
+    /// Orders accesses of all threads.
     Far,
-    /// Inside a workgroup alone: no synchronisation between the threads of these tests.
+    /// Orders accesses inside a workgroup only, and so does not synchronise the threads of these
+    /// tests.
     Near,
     None,
 }
@@ -90,13 +92,13 @@ use Access::{Read, Write};
 #[derive(Clone, Copy)]
 struct Event {
     access: Access,
-    /// A read-modify-write: an exchange for a write, an addition of 0 for a read.
+    /// Whether it is a read-modify-write: an exchange for a write, an addition of 0 for a read.
     rmw: bool,
     order: Order,
     location: usize,
-    /// What it writes.
+    /// The written value.
     value: u32,
-    /// What it reads goes there, where that is looked at.
+    /// The register for the read value, if it is observed.
     register: Option<usize>,
 }
 
@@ -104,9 +106,9 @@ struct Event {
 struct Program {
     name: String,
     threads: Vec<Vec<Op>>,
-    /// Registers with what they hold, all at once.
+    /// The values of registers in the target.
     reads: Vec<(usize, u32)>,
-    /// Locations with their final values; for one location any of them.
+    /// The final values of locations in the target; if a location has several, any of them.
     finals: Vec<(usize, u32)>,
 }
 
@@ -116,7 +118,7 @@ enum Op {
     Fence(Fence),
 }
 
-/// The shapes of four events: what a, b, c and d do, and the names.
+/// The shapes of four events: names, and the kinds of a, b, c and d.
 const SHAPES: [(&str, &str, [Access; 4]); 6] = [
     ("MP", "Message Passing", [Write, Write, Read, Read]),
     ("S", "Store", [Write, Write, Read, Write]),
@@ -126,8 +128,8 @@ const SHAPES: [(&str, &str, [Access; 4]); 6] = [
     ("2+2W", "2+2 Write", [Write, Write, Write, Write]),
 ];
 
-/// All ways to make a cycle of four: every communication has a writing end, and of two cycles
-/// that differ by where they start, the one that starts with more writes.
+/// All cycles of four events. Each communication has a write at one end, and of two cycles that
+/// differ in where they start, the one that starts with more writes is kept.
 fn shapes() -> impl Iterator<Item = (&'static str, &'static str, [Access; 4])> {
     let all =
         (0..16u8).map(|bits| [8, 4, 2, 1].map(|bit| if bits & bit == 0 { Write } else { Read }));
@@ -197,7 +199,7 @@ pub fn mutants() -> Result<Vec<Mutant>> {
     Ok(out)
 }
 
-/// Mutants whose fences stay and reach less far: one, the other, or both.
+/// Mutants with fences of a smaller scope: one, the other, or both.
 pub fn scope_mutants() -> Result<Vec<Mutant>> {
     let mut out = Vec::new();
     for (short, long, shape) in shapes() {
@@ -216,7 +218,8 @@ pub fn scope_mutants() -> Result<Vec<Mutant>> {
     Ok(out)
 }
 
-/// Tests whose accesses acquire and release, and their mutants: one does not, the other, or both.
+/// Tests with acquire and release accesses, and their mutants, in which one, the other or both are
+/// relaxed.
 pub fn orders() -> Result<Vec<Mutant>> {
     use Order::{Acquire, Relaxed, Release};
     let mut out = Vec::new();
@@ -231,7 +234,7 @@ pub fn orders() -> Result<Vec<Mutant>> {
             let is_mutant = !word.is_empty();
             let name = if is_mutant { format!("{from}.{word}") } else { from.clone() };
             let mut program = weakening_sw(&name, &shape, [Fence::None; 2]);
-            // Between them is what synchronises: the last of one thread, the first of the other.
+            // The last access of the first thread and the first access of the second synchronise.
             for (thread, order) in orders.into_iter().enumerate() {
                 if let Some(Op::Access(e)) = program.threads[thread].get_mut(1 - thread) {
                     e.order = order;
@@ -246,7 +249,7 @@ pub fn orders() -> Result<Vec<Mutant>> {
     Ok(out)
 }
 
-/// The same key for a single instance of the test a run, as the artifact has it.
+/// The artifact's key for one instance of the test in a run.
 pub fn site_key(key: &str) -> String {
     let single = "Single Instance";
     if let Some((head, tail)) = key.split_once(" Mutations ") {
@@ -264,7 +267,7 @@ pub fn site_key(key: &str) -> String {
     }
 }
 
-/// The shapes of three events, without c, which writes. `CoWR` is a write, then a read.
+/// The shapes of three events, without c, which is a write. `CoWR` is a write followed by a read.
 const COHERENCE: [(&str, &str, [Access; 2]); 4] = [
     ("CoRR", "RR", [Read, Read]),
     ("CoRW", "RW", [Read, Write]),
@@ -276,8 +279,8 @@ fn conformance_name(name: &str, rmw: bool) -> String {
     if rmw { format!("{name}-RMW") } else { name.to_string() }
 }
 
-/// Without them, release and acquire fences do not forbid the shape: what comes after the one
-/// fence must write, and what comes before the other must read.
+/// Whether the shape needs read-modify-writes, because fences alone do not forbid it: the event
+/// after the release fence must write, and the event before the acquire fence must read.
 fn needs_rmw([_, b, c, _]: &[Access; 4]) -> bool {
     *b == Read || *c == Write
 }
@@ -302,13 +305,13 @@ fn event(access: Access, location: usize) -> Event {
     Event { access, rmw: false, order: Order::Relaxed, location, value: 0, register: None }
 }
 
-/// What the cycle's communications say about the outcome.
+/// Adds the values that the cycle's communications require to the target.
 fn target(program: &mut Program, cycle: &[Event], communications: &[(usize, usize)]) {
     for (from, to) in communications {
         let (from, to) = (cycle[*from], cycle[*to]);
         match (from.access, to.access, from.register, to.register) {
             (_, Read, _, Some(r)) => program.reads.push((r, from.value)),
-            // What reads before a write reads the initial state.
+            // A read before a write in coherence reads the initial state.
             (Read, _, Some(r), _) => program.reads.push((r, 0)),
             _ => program.finals.push((to.location, to.value)),
         }
@@ -322,8 +325,8 @@ fn weakening_po(short: &str, shape: &[Access; 4], disrupted: bool) -> Program {
     let other = usize::from(disrupted);
     let mut events =
         [event(shape[0], 0), event(shape[1], other), event(shape[2], other), event(shape[3], 0)];
-    // Written values are all different and count up; where d writes, a comes after it in
-    // coherence, and after b here.
+    // Written values differ and count up. If d writes, a comes after it in coherence; here it also
+    // comes after b.
     let swapped = shape[0] == Write && shape[1] == Write && shape[3] == Write;
     let order = if swapped { [1, 0, 2, 3] } else { [0, 1, 2, 3] };
     let mut value = 0;
@@ -334,7 +337,7 @@ fn weakening_po(short: &str, shape: &[Access; 4], disrupted: bool) -> Program {
         }
     }
     if disrupted && shape[0] == Read {
-        // The first that writes is on x.
+        // The first write is to x.
         events.iter_mut().for_each(|e| e.location = 1 - e.location);
     }
     registers(&mut events);
@@ -350,7 +353,7 @@ fn weakening_po(short: &str, shape: &[Access; 4], disrupted: bool) -> Program {
     program
 }
 
-/// Four events on two locations with a fence between those of a thread.
+/// Four events on two locations, with a fence between those of a thread.
 fn weakening_sw(name: &str, shape: &[Access; 4], fences: [Fence; 2]) -> Program {
     let x = usize::from(shape[0] == Read);
     let mut events =
@@ -397,10 +400,10 @@ fn reversing(name: &str, shape: [Access; 2], rmw: bool, reversed: bool) -> Progr
     registers(&mut events);
     let only_writes = shape == [Write, Write];
     if rmw {
-        // As the paper has it: where one instance of the cycle is kept, the one with the most
-        // read-modify-writes whose other half does not disturb it.
+        // As in the paper: of equal instances of the cycle, the one with the most
+        // read-modify-writes whose other half does not disturb it is kept.
         events[2].rmw = true;
-        // Of two reads the later one: its write then comes after both.
+        // The later of two reads, because its write then comes after both.
         events[usize::from(!reversed)].rmw = shape == [Read, Read];
         events[0].rmw |= only_writes;
     }
@@ -414,7 +417,8 @@ fn reversing(name: &str, shape: [Access; 2], rmw: bool, reversed: bool) -> Progr
     let mut program =
         Program { name: name.to_string(), threads, reads: Vec::new(), finals: Vec::new() };
     if only_writes {
-        // The order of three writes does not show in the end: one more thread looks on.
+        // The order of three writes does not show in the final state, so one more thread observes
+        // it.
         let look = |r: usize| Event { register: Some(r), ..event(Read, 0) };
         let last = Event { rmw, ..look(1) };
         program.threads.push(vec![Op::Access(look(0)), Op::Access(last)]);
@@ -426,7 +430,7 @@ fn reversing(name: &str, shape: [Access; 2], rmw: bool, reversed: bool) -> Progr
     program
 }
 
-/// Makes a test of a program, by way of its text.
+/// Makes a test from a program, by way of its text.
 fn mutant(
     program: &Program,
     mutator: Mutator,

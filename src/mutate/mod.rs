@@ -1,10 +1,12 @@
-//! Mutants: tests that differ from a given one by one disruption.
+//! Makes mutants: tests that differ from a given test by one disruption.
 //!
-//! A mutant of a conformance test shows a behaviour that is allowed and close to a forbidden one
-//! ([`mcm`], [`disrupt`]); a rewriting keeps a C test's meaning and gives compilers something else
-//! to chew on ([`rewrite`]); a weakening takes order away from it ([`weaken`]). Nothing here knows a model: who wants only mutants that a model
-//! allows simulates them. Beside mutants stands what they are run with on GPUs: every small program
-//! ([`small`]), and the names of all suites ([`suite`]).
+//! A mutant of a conformance test has an outcome that is allowed and close to a forbidden one
+//! ([`mcm`], [`disrupt`]). A rewriting keeps the meaning of a C test and gives compilers different
+//! code ([`rewrite`]). A weakening removes order from a test ([`weaken`]). Two further modules make
+//! the other tests for GPUs: every small program ([`small`]), and the suites by their names
+//! ([`suite`]).
+//!
+//! Nothing here knows a model. A caller that wants only mutants that a model allows simulates them.
 
 pub mod cycles;
 pub mod disrupt;

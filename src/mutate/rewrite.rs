@@ -1,7 +1,8 @@
-//! Rewritings of C tests that keep their meaning: every outcome stays what it was.
+//! Rewrites C tests so that their meaning, and so every outcome, stays the same.
 //!
-//! They perturb what a compiler sees: dead code, register pressure, other orders of declarations,
-//! loops of one turn, helper functions. The observed variables and all accesses stay.
+//! Rewritings change the code that a compiler sees: dead code, register pressure, the order of
+//! declarations, loops of one round, helper functions. Observed variables and all accesses stay. It
+//! knows no compilers and no models.
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
@@ -9,25 +10,26 @@ use litmake_litmus::c::ast::{
 };
 use litmake_litmus::{Arch, Body, Test, Type};
 
-/// A change to the source of a test that changes nothing that it allows.
+/// A change to a test's source that keeps all outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rewriting {
-    /// Branches that are never taken, with stores that therefore never happen.
+    /// Branches that are never taken, with assignments to a local.
     DeadCode,
-    /// Many values that are alive across every access.
+    /// Many values that are live across every access.
     Pressure,
-    /// Local variables are declared at the start, the last first.
+    /// Local variables are declared at the start, in reverse order.
     Declarations,
-    /// The body of each thread is in a loop of one turn.
+    /// The body of each thread is in a loop of one round.
     Loop,
-    /// Every top-level statement without a declaration is in a block of its own that always runs.
+    /// Every top-level statement that declares nothing is in a block that always runs.
     Blocks,
-    /// Each store and fence of a thread is made by a helper function.
+    /// Each top-level statement that uses only parameters, such as a store or a fence, moves into a
+    /// helper function.
     Helpers,
 }
 
 impl Rewriting {
-    /// What pipelines call each.
+    /// The rewritings by their names in pipelines.
     pub const NAMES: [(&'static str, Rewriting); 6] = [
         ("dead-code", Rewriting::DeadCode),
         ("register-pressure", Rewriting::Pressure),
@@ -37,12 +39,12 @@ impl Rewriting {
         ("helpers", Rewriting::Helpers),
     ];
 
-    /// As pipelines call it.
+    /// The name in pipelines.
     pub fn name(self) -> &'static str {
         Rewriting::NAMES.iter().find(|(_, r)| *r == self).map_or("", |(n, _)| n)
     }
 
-    /// The rewritten test; `None` where there is nothing to rewrite.
+    /// The rewritten test; `None` if there is nothing to rewrite.
     pub fn apply(self, test: &Test) -> Option<Test> {
         if test.arch != Arch::C {
             return None;
@@ -92,7 +94,7 @@ fn declare(name: &str, init: Option<Expr>) -> Stmt {
     }]))
 }
 
-/// A test may jump: then nothing is moved.
+/// Whether a thread jumps or returns; it is then left as it is.
 fn has_labels(body: &[Stmt]) -> bool {
     body.iter().any(|s| match &s.kind {
         StmtKind::Label(..) | StmtKind::Goto(_) | StmtKind::Return(_) => true,
@@ -108,15 +110,15 @@ fn has_labels(body: &[Stmt]) -> bool {
     })
 }
 
-/// A name that the function does not have.
+/// A name that is not used in the function.
 fn fresh(f: &Function, stem: &str) -> String {
     let mut taken: Vec<String> = f.params.iter().map(|p| p.name.clone()).collect();
     f.each_declarator(&mut |d, _| taken.push(d.name.clone()));
     (0..).map(|i| format!("{stem}{i}")).find(|n| !taken.contains(n)).unwrap_or_default()
 }
 
-/// `int never0 = 0;` before, and `if (never0) *x = 77;` between the statements, for a location
-/// that the thread writes without atomics or, else, a local variable.
+/// `int never0 = 0; int dead0 = 0;` at the start, and `if (never0) { dead0 = dead0 + 1; }` after
+/// each statement, with growing numbers.
 fn dead_code(f: &mut Function) -> bool {
     let flag = fresh(f, "never");
     let extra = fresh(f, "dead");
@@ -139,10 +141,10 @@ fn dead_code(f: &mut Function) -> bool {
     true
 }
 
-/// How many values are kept alive.
+/// The number of values that are kept live.
 const PRESSURE: u128 = 12;
 
-/// Values that count up between the accesses.
+/// Values that are added to each other after each statement.
 fn pressure(f: &mut Function) -> bool {
     let stem = fresh(f, "live");
     let name = |i: u128| format!("{stem}_{i}");
@@ -162,8 +164,8 @@ fn pressure(f: &mut Function) -> bool {
     true
 }
 
-/// Declarations without a value first, in reverse, and assignments where they stood. Those of
-/// arrays, constants and atomics stay.
+/// Moves declarations to the start, in reverse if asked, and leaves assignments in their places.
+/// Declarations of arrays, constants and atomics stay.
 fn declarations(f: &mut Function, reverse: bool) -> bool {
     let mut moved = Vec::new();
     let mut body = Vec::new();
@@ -199,7 +201,8 @@ fn declarations(f: &mut Function, reverse: bool) -> bool {
     changed
 }
 
-/// `for (int turn0 = 0; turn0 < 1; turn0 = turn0 + 1) { ... }`, with the declarations before.
+/// `for (int turn0 = 0; turn0 < 1; turn0 = turn0 + 1) { ... }` around the body, with the
+/// declarations before it.
 fn one_turn(f: &mut Function) -> bool {
     let turn = fresh(f, "turn");
     declarations(f, false);
@@ -234,7 +237,7 @@ fn blocks(f: &mut Function) -> bool {
     changed
 }
 
-/// Each top-level statement that uses parameters alone becomes a function.
+/// Moves each top-level expression statement that uses only parameters into a function.
 fn call_helpers(f: &mut Function, thread: usize, helpers: &mut Vec<Function>) -> bool {
     let mut changed = false;
     let params: Vec<Param> = f.params.clone();
@@ -269,7 +272,7 @@ fn call_helpers(f: &mut Function, thread: usize, helpers: &mut Vec<Function>) ->
     changed
 }
 
-/// Whether a rewriting keeps what is observed: it adds variables and takes none away.
+/// Whether a rewriting keeps all variables; it may only add some.
 pub fn keeps_observed(before: &Test, after: &Test) -> bool {
     let regs = |t: &Test| -> Vec<(usize, String)> {
         let mut out = Vec::new();

@@ -1,8 +1,8 @@
-//! Every small program for GPUs, up to symmetry: relaxed loads and stores, and among them
-//! read-modify-writes, accesses that acquire or release, and fences.
+//! Makes every small program for GPUs, up to symmetry: relaxed loads and stores, and with these
+//! read-modify-writes, acquire and release accesses, and fences.
 //!
-//! Nobody says what a program is to look for: a test of this kind shows every outcome, and whoever
-//! has a model says which of them are forbidden. It does not know models, nor how the tests run.
+//! Such a test observes every outcome, and a caller with a model decides which outcomes are
+//! forbidden. It does not know models, nor how the tests run.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -12,35 +12,36 @@ use litmake_generate::edge::{Atom, Dir, Order};
 use litmake_generate::exhaustive::{self, Access, Between, Bounds, Program};
 use litmake_litmus::{self as litmus, Test};
 
-/// How large programs may be.
+/// The limits on programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Accesses of a program, at most.
+    /// The largest number of accesses in a program.
     pub events: usize,
-    /// At most so many of the accesses of a program, and of the places between them, are special: a
-    /// read-modify-write, an order, a fence. Programs with something special have one access less.
+    /// The largest number of special features in a program: read-modify-writes, memory orders and
+    /// fences. Programs with special features have one access less.
     pub special: usize,
 }
 
 impl Default for Size {
-    /// What a device goes through in minutes: 511 programs of loads and stores, and with what is
-    /// special some thousand.
+    /// A size that a device can run in minutes: 511 programs of loads and stores, and some thousand
+    /// with special features.
     fn default() -> Size {
         Size { events: 5, special: 1 }
     }
 }
 
-/// What a suite may have at most; each step further makes ten times as many programs.
+/// The largest size of a suite; each further step makes ten times as many programs.
 pub const MAX: Size = Size { events: 6, special: 4 };
 
-/// The line of tests in which accesses to a location go by two addresses that a compiler cannot see to be equal.
+/// The info line of tests that access a location through two addresses, which a compiler cannot
+/// recognise as equal.
 pub const VIEWS: &str = "Views";
 
 const LOCATIONS: [&str; 2] = ["x", "y"];
-/// As many as run on GPUs.
+/// As many threads as run on GPUs.
 const THREADS: usize = 4;
 
-/// The programs of up to a size, smaller ones first.
+/// The programs up to a size, smaller ones first.
 pub fn tests(size: Size) -> Result<Vec<Test>> {
     let mut out = Vec::new();
     for events in 2..=size.events {
@@ -54,7 +55,7 @@ pub fn tests(size: Size) -> Result<Vec<Test>> {
     Ok(out)
 }
 
-/// The programs with exactly so many accesses and so much that is special.
+/// The programs with exactly this number of accesses and of special features.
 fn of(events: usize, special: usize, out: &mut Vec<Test>) -> Result<()> {
     let atoms = [Order::Rlx, Order::Acq, Order::Rel, Order::AcqRel];
     let mut bounds = Bounds::new(THREADS, events, LOCATIONS.len());
@@ -87,8 +88,8 @@ fn order(access: &Access) -> Order {
     }
 }
 
-/// Whether all orders of a program are ones that its accesses can have, and order something, and
-/// whether the model could forbid anything.
+/// Whether a program is worth testing: its accesses can have their orders, each order has an
+/// effect, and a model could forbid something.
 fn tells(program: &Program) -> bool {
     let fits = |thread: &Vec<Access>| {
         thread.iter().enumerate().all(|(i, access)| {
@@ -105,12 +106,12 @@ fn tells(program: &Program) -> bool {
         })
     };
     let accesses = || program.iter().flatten();
-    // Of two plain accesses in two threads every outcome is one of theirs.
+    // Every outcome of two plain accesses in two threads is one of an interleaving.
     program.iter().all(fits) && (accesses().count() > 2 || accesses().any(|a| a.rmw))
 }
 
-/// Directions, locations and what orders them: `WxRx+Wx`, `Wx-f-Wy+Ryacq-Rx`. `X` exchanges, `A`
-/// adds 0.
+/// A name from directions, locations and orders: `WxRx+Wx`, `Wx-f-Wy+Ryacq-Rx`. `X` is an exchange,
+/// and `A` adds 0.
 fn name(program: &Program) -> String {
     let mut out = String::new();
     for (t, thread) in program.iter().enumerate() {
@@ -139,7 +140,7 @@ fn name(program: &Program) -> String {
     out
 }
 
-/// Whether some thread accesses a place more than once.
+/// Whether some thread accesses a location more than once.
 fn comes_back(program: &Program) -> bool {
     program.iter().any(|thread| {
         let twice = |(i, access): (usize, &Access)| thread[..i].iter().any(|a| a.loc == access.loc);
@@ -147,7 +148,7 @@ fn comes_back(program: &Program) -> bool {
     })
 }
 
-/// The program as a test of the C dialect, which shows all reads and all final values.
+/// The program as a C test that observes all reads and all final values.
 fn text(program: &Program) -> String {
     let places = program.iter().flatten().map(|a| usize::from(a.loc) + 1).max().unwrap_or(0);
     let inits: Vec<String> = LOCATIONS[..places].iter().map(|x| format!("{x}=0;")).collect();
@@ -160,7 +161,7 @@ fn text(program: &Program) -> String {
             .filter(|x| thread.iter().any(|a| usize::from(a.loc) == *x))
             .map(|x| format!("atomic_int* {}", LOCATIONS[x]))
             .collect();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "\nP{t}({}) {{", params.join(", "));
         for access in thread {
             let place = usize::from(access.loc);
@@ -181,7 +182,7 @@ fn text(program: &Program) -> String {
                 (Dir::R, false) => format!("atomic_load_explicit({x}, {order})"),
                 (Dir::R, true) => format!("atomic_fetch_add_explicit({x}, 0, {order})"),
             };
-            // What an exchange finds is looked at, too.
+            // The value that an exchange reads is observed, too.
             let _ = match access.dir == Dir::R || access.rmw {
                 true => writeln!(out, "  int r{registers} = {call};"),
                 false => writeln!(out, "  {call};"),
@@ -232,14 +233,14 @@ mod tests {
         assert_eq!(distinct.len(), all.len());
         let has = |part: &str| all.iter().any(|t| t.name.contains(part));
         assert!(has("X") && has("A") && has("acq") && has("rel") && has("-f-"));
-        // Message passing, each way round.
+        // Message passing, with the threads in either order.
         assert!(has("WxWyrel+RyacqRx") || has("RyacqRx+WxWyrel") || has("RxacqRy+WyWxrel"));
         for name in distinct {
             for thread in name.split('+') {
                 assert!(!thread.ends_with("acq") && !thread.ends_with("-f-"), "{name}");
             }
         }
-        // Two exchanges of one place, both of which find the initial value.
+        // Two exchanges of one location, both of which read the initial value.
         assert!(has("Xx+Xx"));
     }
 

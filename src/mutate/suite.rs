@@ -1,4 +1,6 @@
-//! The suites of tests for GPUs, by their names: those of MC Mutants, and every small program.
+//! The suites of tests for GPUs by their names: those of MC Mutants, and every small program.
+//!
+//! It does not know how tests are run.
 
 use litmake_base::diag::Result;
 use litmake_litmus::Test;
@@ -6,25 +8,25 @@ use litmake_litmus::Test;
 use super::mcm::{Mutant, conformance, mutants, orders, scope_mutants};
 use super::small::{self, Size};
 
-/// Which tests.
+/// The suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
-    /// The paper's mutants.
+    /// The mutants of the paper.
     Mutants,
-    /// The tests that they come from.
+    /// The conformance tests that these come from.
     Conformance,
-    /// Mutants whose fences reach less far.
+    /// Mutants with fences of a smaller scope.
     Scope,
-    /// Accesses that acquire and release in place of fences: six tests, and their mutants.
+    /// Six tests with acquire and release accesses in place of fences, and their mutants.
     Orders,
-    /// All of these whose accesses are relaxed.
+    /// The first three suites, whose accesses are all relaxed.
     All,
     /// Every small program.
     Exhaustive,
 }
 
 impl Suite {
-    /// In the order in which the command lists them.
+    /// All suites, in the order in which the command lists them.
     pub const ALL: [Suite; 6] = [
         Suite::Mutants,
         Suite::Conformance,
@@ -34,7 +36,7 @@ impl Suite {
         Suite::Exhaustive,
     ];
 
-    /// As the command line and pipelines call it.
+    /// The name on the command line and in pipelines.
     pub fn name(self) -> &'static str {
         match self {
             Suite::Mutants => "mutants",
@@ -46,12 +48,12 @@ impl Suite {
         }
     }
 
-    /// The suite of a name.
+    /// The suite with a name.
     pub fn named(word: &str) -> Option<Suite> {
         Suite::ALL.into_iter().find(|s| s.name() == word)
     }
 
-    /// Makes the tests; the size is that of small programs. An error is a mistake in a template.
+    /// Makes the tests; `size` is for small programs. An error is a mistake in a template.
     pub fn tests(self, size: Size) -> Result<Vec<Test>> {
         let of = |list: Vec<Mutant>| list.into_iter().map(|m| m.test);
         Ok(match self {

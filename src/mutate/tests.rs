@@ -28,7 +28,7 @@ fn conformance_outcomes_are_forbidden_and_those_of_mutants_allowed() {
     }
     for t in mutants().expect("templates read") {
         assert!(positive(&t.test, &strong) > 0, "{}", t.key);
-        // Those of the first mutator are interleavings; all others are weak behaviour.
+        // Targets of the first mutator are interleavings; all others are weak.
         let interleaved = positive(&t.test, &sc) > 0;
         assert_eq!(interleaved, t.mutator == Mutator::ReversingPoLoc, "{}", t.key);
     }

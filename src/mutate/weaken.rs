@@ -1,36 +1,38 @@
-//! Weakenings of C tests: memory orders one step down, everything relaxed, fences dropped. The
-//! mutant allows what its test allows, and perhaps more; whether it does, a simulation says.
+//! Weakens C tests: memory orders one step down, everything relaxed, or no fences.
+//!
+//! A mutant allows all outcomes of its test, and perhaps more; only a simulation can say. This
+//! module knows no models.
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::{Arch, Body, Test};
 
-/// A change to the source of a test after which it allows all that it did, and perhaps more.
+/// A change to a test's source after which it allows all outcomes that it did, and perhaps more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Weakening {
-    /// Each memory order is one step weaker; the weakest fences are dropped.
+    /// Each memory order becomes one step weaker; the weakest fences are removed.
     Orders,
-    /// Every order is relaxed, and there are no fences.
+    /// Every order becomes relaxed, and all fences are removed.
     Relaxed,
-    /// There are no fences.
+    /// All fences are removed.
     Fences,
 }
 
 impl Weakening {
-    /// What pipelines call each.
+    /// The weakenings by their names in pipelines.
     pub const NAMES: [(&'static str, Weakening); 3] = [
         ("orders", Weakening::Orders),
         ("relaxed", Weakening::Relaxed),
         ("fences", Weakening::Fences),
     ];
 
-    /// As pipelines call it.
+    /// The name in pipelines.
     pub fn name(self) -> &'static str {
         Weakening::NAMES.iter().find(|(_, w)| *w == self).map_or("", |(n, _)| n)
     }
 
-    /// The test with every place weakened; nothing where there is none.
+    /// The test with every place weakened; `None` if there is no place to weaken.
     pub fn everywhere(self, test: &Test) -> Option<Test> {
         let mut out = test.clone();
         let mut changed = false;
@@ -43,7 +45,7 @@ impl Weakening {
         changed.then_some(out)
     }
 
-    /// The tests with one place weakened, in the order in which they are written.
+    /// The tests with one place weakened, in the order of the text.
     pub fn one_by_one(self, test: &Test) -> Vec<Test> {
         let mut places = Vec::new();
         visit(&mut test.clone(), &mut |place| {
@@ -66,7 +68,7 @@ impl Weakening {
         out
     }
 
-    /// What stands in for an order at a place.
+    /// The weaker replacements of an order at a place.
     fn steps(self, place: &Place) -> Vec<Step> {
         let to = |list: &[&'static str]| list.iter().map(|o| Step::To(o)).collect();
         match (self, place.kind) {
@@ -93,18 +95,18 @@ impl Weakening {
 /// A memory order in a program.
 struct Place {
     kind: Kind,
-    /// Without `memory_order_`.
+    /// The order without `memory_order_`.
     order: String,
 }
 
 enum Step {
     To(&'static str),
-    /// The fence goes.
+    /// The fence is removed.
     Drop,
 }
 
-/// Calls `f` on every memory order, those of operations that leave it out too, in the order of the
-/// text, and does what it says.
+/// Calls `f` on every memory order in the order of the text, including implicit ones, and applies
+/// the change that it returns.
 fn visit(test: &mut Test, f: &mut dyn FnMut(&Place) -> Option<Step>) {
     if test.arch != Arch::C {
         return;
@@ -132,7 +134,7 @@ fn statement(s: &mut Stmt, f: &mut dyn FnMut(&Place) -> Option<Step>) {
     }
 }
 
-/// Says whether the expression is a fence that goes.
+/// Returns whether the expression is a fence that is to be removed.
 fn expr(e: &mut Expr, f: &mut dyn FnMut(&Place) -> Option<Step>) -> bool {
     e.each_child_mut(&mut |e| {
         expr(e, f);

@@ -1,5 +1,5 @@
-//! Single passes of LLVM's `opt` on the code of a test, without a back end: whether a pass adds
-//! outcomes to the code that it is given.
+//! Runs single passes of LLVM's `opt` on the code of a test, without a back end, and checks whether
+//! a pass adds outcomes to the code that it is given.
 //!
 //! It does not know where tests come from, nor what passes do.
 
@@ -21,46 +21,46 @@ use litmake_toolchain::trouble;
 /// One run of a pass on the code of a test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// As `opt` calls it.
+    /// The name of the pass in `opt`.
     pub pass: String,
-    /// What it did.
+    /// The effect of the pass.
     #[serde(flatten)]
     pub effect: Effect,
 }
 
-/// What a pass did.
+/// The effect of a pass on code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "effect", rename_all = "lowercase")]
 pub enum Effect {
-    /// The code is the same.
+    /// The code is unchanged.
     Nothing,
-    /// The code differs, and has no new outcome.
+    /// The code differs and has no new outcomes.
     Sound,
-    /// The code before has a race, so that it may have any outcome.
+    /// The code before the pass has a race, so that any outcome is possible.
     Open,
-    /// The code has outcomes that it did not have.
+    /// The code has new outcomes.
     #[expect(missing_docs, reason = "tests of the code before the pass and after it")]
     Adds { outcomes: Vec<State>, before: String, after: String },
-    /// The module is no valid one, where the one before was.
+    /// The module is invalid after the pass and was valid before.
     #[expect(missing_docs, reason = "words for people")]
     Invalid { why: String },
-    /// The code is not understood.
+    /// The code cannot be read as a test.
     #[expect(missing_docs, reason = "words for people")]
     Refused { why: String },
 }
 
-/// A program that runs passes.
+/// An `opt` and the passes that it runs.
 pub struct Opt<'a> {
     /// The program, `opt` of some version.
     pub program: &'a Path,
     /// The passes, in the notation of `opt -passes`.
     pub passes: &'a str,
-    /// What can end it.
+    /// The request to stop that ends it.
     pub stop: &'a dyn Stopping,
 }
 
 impl Opt<'_> {
-    /// What it prints of a module after each pass.
+    /// The output of `opt`: a module after each pass.
     fn dumps(&self, module: &str, compiler: &Compiler) -> Result<String, Failure> {
         let dir =
             Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
@@ -109,7 +109,7 @@ fn is_bookkeeping(pass: &str) -> bool {
 }
 
 impl Court {
-    /// What one pass did to code.
+    /// The effect of one pass on code.
     pub(super) fn step(&mut self, before: &Test, after: &Test) -> Effect {
         if code(before) == code(after) {
             return Effect::Nothing;

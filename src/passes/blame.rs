@@ -1,5 +1,5 @@
-//! Goes through the passes of one compilation, and finds the first after which the code allows what its
-//! source forbids.
+//! Goes through the passes of one compilation, and finds the first after which the code allows an
+//! outcome that its source forbids.
 //!
 //! Equal code is simulated once. It does not know how code becomes tests, nor how passes are run.
 
@@ -16,30 +16,32 @@ use litmake_toolchain::compile::{Compiler, Frame};
 use litmake_toolchain::dumps::{Dump, list};
 use litmake_toolchain::kind::Kind;
 
-/// What the passes of a compilation did to a test.
+/// The effects of a compilation's passes on a test.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Passes {
-    /// How many dumps there are of intermediate code, and how many different ones were simulated.
+    /// The number of dumps of intermediate code, and the number of different ones that were
+    /// simulated.
     pub dumps: usize,
     /// See `dumps`.
     pub simulated: usize,
-    /// The first pass after which there is an outcome that the source forbids.
+    /// The first pass after which the code allows an outcome that the source forbids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guilty: Option<Guilty>,
-    /// The first pass whose code was not understood, and why.
+    /// The first pass after which the code could not be read as a test, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// Where code that is the target's own cannot be measured any more by the model of intermediate code: the pass
-    /// behind which that is so, and why.
+    /// The pass after which the model of intermediate code no longer applies, because the code
+    /// contains instructions of the target, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowered: Option<Refused>,
-    /// Where no intermediate code is wrong: what the passes on machine code did.
+    /// The effects of passes on machine code, if no intermediate code is wrong.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub machine: Option<Suspects>,
-    /// What skipping passes says of that.
+    /// The result of skipping passes, for the suspects on machine code.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub opinion: Option<Opinion>,
-    /// What leaving out passes says, one after the other, up to one without which the code is right.
+    /// The results of leaving out passes one by one, up to the first without which the code is
+    /// right.
     #[serde(skip)]
     pub omitted: Vec<Omitted>,
 }
@@ -47,51 +49,51 @@ pub struct Passes {
 /// A pass on machine code that was left out.
 #[derive(Clone, Debug)]
 pub struct Omitted {
-    /// What it did to accesses.
+    /// The change that it made to accesses.
     pub change: Change,
-    /// What is known without it, or why that cannot be asked.
+    /// The result without the pass, or why it cannot be left out.
     pub opinion: Result<omit::Opinion, String>,
 }
 
-/// Code that is not followed, and why.
+/// Code that cannot be read as a test, and why.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refused {
-    /// The pass that made it.
+    /// The pass after which that is so.
     pub pass: String,
-    /// What is not understood, for people.
+    /// The reason, for people.
     pub why: String,
 }
 
-/// A pass, with the code of the threads before and after it.
+/// The pass to blame, with the code of the threads before and after it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guilty {
-    /// As the compiler calls it; [`FRONT_END`] where no pass had run.
+    /// The compiler's name for the pass, or [`FRONT_END`] if the code is wrong before all passes.
     pub pass: String,
-    /// Which pass it is, by order, of those that were dumped.
+    /// The index of the pass among those that were dumped.
     pub number: usize,
     /// The function that it changed.
     pub function: String,
     /// The outcomes that it adds.
     pub outcomes: Vec<State>,
-    /// The test of the code before the pass.
+    /// The threads before the pass.
     pub before: String,
-    /// The test of the code after it.
+    /// The threads after the pass.
     pub after: String,
-    /// The functions that it changed, as the compiler printed them.
+    /// The changed functions before the pass, as the compiler printed them.
     #[serde(skip)]
     pub dump_before: String,
-    /// The same after the pass.
+    /// The changed functions after the pass, as the compiler printed them.
     #[serde(skip)]
     pub dump_after: String,
-    /// Whether the code is open: `undef` is in it, of which one value was looked at.
+    /// Whether the code contains `undef`, which was taken to have one value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
 
-/// What stands for the pass where the code is wrong before all passes.
+/// The name of the pass if the code is wrong before all passes.
 pub const FRONT_END: &str = "the front end";
 
-/// The code of a test before all passes, of a compiler that can print it.
+/// The code of a test before all passes, for compilers that can print it.
 pub(crate) fn before_passes(compiler: &Compiler, test: &Test) -> Result<(Frame, String), Failure> {
     match compiler.runtime.kind {
         Kind::Clang => Ok(compiler.before_passes(test)?),
@@ -104,8 +106,8 @@ pub(super) fn not_llvm(compiler: &Compiler) -> Failure {
     Failure::unsupported(format!("the passes of {name}, which are not those of LLVM"))
 }
 
-/// The passes of the compilation of a test. `shown` are the outcomes that the code shows in the end
-/// and the source forbids, where that is known: a pass is to blame for one of these.
+/// Finds the pass to blame in the compilation of a test. `shown` are the final code's outcomes that
+/// the source forbids, if known: the pass has to introduce one of these.
 pub fn blame(
     compiler: &Compiler,
     test: &Test,
@@ -121,14 +123,14 @@ pub fn blame(
     let mut out = through(&frame, &points, court, &source, shown);
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
-        // Where it is not known that the machine code is wrong, there is nothing to ask.
+        // If the machine code is not known to be wrong, leaving out passes shows nothing.
         if let Some(machine) = out.machine.as_ref().filter(|_| !shown.is_empty()) {
-            // What cannot be asked leaves the suspicion as it is.
+            // If no opinion can be had, the suspicion stays as it is.
             let asked = cross::Asked { test, source: &source, shown };
             out.omitted = omitted(compiler, &asked, court, machine);
             out.opinion = cross::opinion(compiler, &asked, court).ok();
         }
-        // Then passes that may be skipped are not needed for it, and those that ran all the same are looked at alone.
+        // The passes that may be skipped are then innocent, so only the others are examined.
         if out.opinion == Some(Opinion::Always) {
             let profile = cross::limited(compiler.profile, 0);
             let least = Compiler { profile: &profile, ..*compiler };
@@ -140,7 +142,7 @@ pub fn blame(
     Ok(out)
 }
 
-/// Leaves out one pass after the other of those that changed accesses, until the code is right.
+/// Leaves out the passes that changed accesses, one by one, until the code is right.
 fn omitted(
     compiler: &Compiler,
     asked: &cross::Asked,
@@ -163,14 +165,14 @@ fn omitted(
     out
 }
 
-/// All intermediate code of a compilation, what the front end made first.
+/// The intermediate code of a compilation, that of the front end first.
 fn steps<'a>(first: &'a str, dumps: &[Dump<'a>]) -> Vec<Dump<'a>> {
     let front = Dump { pass: FRONT_END, on: "", machine: false, text: first };
     std::iter::once(front).chain(dumps.iter().copied()).collect()
 }
 
-/// The first pass after which the code has an instruction that writes to a location which the source only reads, whether or
-/// not that write can happen: machines write with a compare-exchange that fails.
+/// The first pass after which an instruction can write to a location that the source only reads. It
+/// need not write in any execution: a compare-exchange that fails still writes on some machines.
 pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Guilty>, Failure> {
     let (frame, first) = before_passes(compiler, test)?;
     let (_, printed) = compiler.dumps(test)?;
@@ -198,8 +200,8 @@ pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Gu
     Ok(None)
 }
 
-/// Whether some instruction of intermediate code can write to a location, whose address is the last operand of a store and
-/// the first one of what reads and writes.
+/// Whether some instruction of intermediate code can write to a location. Its address is the last
+/// operand of a store and the first of a read-modify-write.
 fn writes(code: &str, place: &str) -> bool {
     let symbol = format!("@{place}");
     code.lines().any(|line| {
@@ -216,17 +218,17 @@ fn writes(code: &str, place: &str) -> bool {
 
 /// The code of a test after a pass.
 pub struct Point<'a> {
-    /// Which pass it is, by order, of those that were dumped.
+    /// The index of the pass among those that were dumped.
     pub number: usize,
-    /// What was printed.
+    /// The dump after the pass.
     pub dump: Dump<'a>,
-    /// Whether the code is that of the pass before.
+    /// Whether the code is unchanged by the pass.
     pub repeats: bool,
-    /// Makes the test that the code is.
+    /// Makes the test of the code.
     pub made: Box<dyn Fn() -> Result<Test, String> + 'a>,
 }
 
-/// The intermediate code that dumps are of, each of a whole module.
+/// The points of all dumps of intermediate code, each of a whole module.
 pub fn points<'a>(test: &'a Test, frame: &'a Frame, dumps: &[Dump<'a>]) -> Vec<Point<'a>> {
     let mut last = "";
     let code = dumps.iter().enumerate().filter(|(_, dump)| !dump.machine);
@@ -238,7 +240,7 @@ pub fn points<'a>(test: &'a Test, frame: &'a Frame, dumps: &[Dump<'a>]) -> Vec<P
     .collect()
 }
 
-/// The first of some steps after which the code is wrong.
+/// Finds the first point at which the code is wrong.
 pub fn through(
     frame: &Frame,
     points: &[Point],
@@ -258,8 +260,9 @@ pub fn through(
             continue;
         }
         let made = (point.made)();
-        // Fences and intrinsics stand for orders from there on. They mean at most what the target's instructions do, so
-        // that code which forbids the outcome excludes its passes, and code which allows it says nothing.
+        // From here on, fences and intrinsics stand for memory orders. The target's instructions
+        // order at least as much, so code that forbids the outcome clears the passes before it, and
+        // code that allows the outcome says nothing.
         lowered |= lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref());
         let found = made.and_then(|made| {
             let verdict = court.judge(source, &made)?;
@@ -305,7 +308,7 @@ pub fn through(
     out
 }
 
-/// The functions of two modules that are not the same in both.
+/// The functions that differ between two modules.
 fn changed(before: &str, after: &str) -> (String, String) {
     let (old, new) = (functions(before), functions(after));
     let only = |list: &[String], other: &[String]| {
@@ -316,7 +319,7 @@ fn changed(before: &str, after: &str) -> (String, String) {
     (only(&old, &new), only(&new, &old))
 }
 
-/// The functions of a module, each from `define` to the brace that closes it.
+/// The functions of a module, each from `define` to its closing brace.
 fn functions(module: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut open = false;
@@ -336,12 +339,12 @@ fn functions(module: &str) -> Vec<String> {
     out
 }
 
-/// Whether a pass writes atomic instructions as the target has them.
+/// Whether a pass rewrites atomic instructions for the target.
 fn lowers(pass: &str) -> bool {
     pass.contains("atomic-expand") || pass.starts_with("AtomicExpand")
 }
 
-/// Whether such a pass has put fences beside accesses, or what only the target knows.
+/// Whether such a pass added fences, or intrinsics of the target.
 fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
     let fences = |text: &str| text.matches(" fence ").count();
     let intrinsics = |text: &str| TARGETS.iter().any(|target| text.contains(target));
@@ -355,11 +358,11 @@ fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
     }
 }
 
-/// The beginnings of the names of targets' own intrinsics.
+/// The beginnings of the names of target intrinsics.
 const TARGETS: &[&str] =
     &["@llvm.aarch64.", "@llvm.arm.", "@llvm.ppc.", "@llvm.riscv.", "@llvm.mips.", "@llvm.x86."];
 
-/// What a pass ran on, by the threads' own names.
+/// What a pass ran on, with functions replaced by the names of their threads.
 pub(crate) fn named(on: &str, frame: &Frame) -> String {
     let mut on = on.to_string();
     for (thread, (function, _)) in frame.threads.iter().enumerate() {
@@ -368,7 +371,7 @@ pub(crate) fn named(on: &str, frame: &Frame) -> String {
     on
 }
 
-/// Whether outcomes are among those that the code shows in the end.
+/// Whether some of the outcomes are among those of the final code.
 pub(crate) fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
     let agrees = |a: &State, b: &State| a.iter().all(|(k, v)| b.get(k).is_none_or(|w| w == v));
     shown.is_empty() || outcomes.iter().any(|o| shown.iter().any(|s| agrees(o, s)))
@@ -393,7 +396,7 @@ pub(crate) fn code(test: &Test) -> String {
     out
 }
 
-/// A test's code without passes, and the outcomes that its source forbids.
+/// The code of a test before all passes, and its outcomes that the source forbids.
 pub fn front_end(
     compiler: &Compiler,
     test: &Test,

@@ -1,8 +1,10 @@
-//! A second opinion on a suspicion against a pass of code generation: with which passes skipped is the machine code right?
+//! Asks for a second opinion on a suspected pass of code generation: finds the first pass with
+//! which the machine code is wrong.
 //!
-//! `-opt-bisect-limit=N` has LLVM skip every pass behind the N-th, of those that may be skipped. Halving finds the limit from
-//! which on the code is wrong. A limit also changes what later passes are given, so it was seen to name a wrong pass: what it
-//! says supports a suspicion or weakens it, and is none by itself.
+//! `-opt-bisect-limit=N` makes LLVM skip all passes after the N-th among those that may be skipped.
+//! A binary search finds the limit at which the code becomes wrong. Because a limit also changes
+//! the input of later passes, it has been seen to name a wrong pass. The result therefore only
+//! supports or weakens a suspicion.
 
 use serde::Serialize;
 
@@ -13,21 +15,21 @@ use litmake_litmus::Test;
 use litmake_profile::Profile;
 use litmake_toolchain::compile::{Compiler, Frame};
 
-/// What the limits say.
+/// The result of trying limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Opinion {
-    /// The code is right without this pass and those behind it, and wrong with it: its name, and what it ran on.
+    /// The code is right with this pass and all later ones skipped, and wrong with the pass.
     #[expect(missing_docs, reason = "they are as the compiler calls them")]
     Names { pass: String, on: String },
-    /// The code is wrong with every pass skipped that may be.
+    /// The code is wrong even if every pass that may be skipped is skipped.
     Always,
-    /// The code is right with all limits: then skipping itself, or printing, changes it.
+    /// The code is right with every limit: skipping or printing itself changes the code.
     Never,
 }
 
 impl Opinion {
-    /// It in words.
+    /// A description in words.
     pub fn said(&self) -> String {
         let limit = "with -opt-bisect-limit, the code";
         match self {
@@ -41,7 +43,8 @@ impl Opinion {
         }
     }
 
-    /// Whether it supports the suspicion against a pass, which `selection` is if it cannot be skipped.
+    /// Whether the result supports the suspicion against a pass. `selection` is the pass of
+    /// instruction selection, which cannot be skipped.
     pub fn supports(&self, pass: &str, selection: &str) -> bool {
         match self {
             Opinion::Names { pass: named, .. } => is_called(pass, named),
@@ -51,18 +54,18 @@ impl Opinion {
     }
 }
 
-/// Whether a dump's name of a pass, which has the short name behind it, is this one.
+/// Whether a dump's name of a pass, which may end in its short name, is this name.
 fn is_called(dumped: &str, name: &str) -> bool {
     dumped.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }
 
-/// A profile with more arguments.
+/// A profile with additional arguments.
 pub(super) fn extended(profile: &Profile, words: &[String]) -> Profile {
     let args = [&profile.args[..], words].concat();
     Profile { args, ..profile.clone() }
 }
 
-/// A profile under which LLVM skips the passes behind a limit.
+/// A profile with which LLVM skips the passes after a limit.
 pub fn limited(profile: &Profile, limit: usize) -> Profile {
     extended(profile, &["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")])
 }
@@ -72,20 +75,20 @@ pub fn limited(profile: &Profile, limit: usize) -> Profile {
 pub struct Asked<'a> {
     /// The test.
     pub test: &'a Test,
-    /// What its source allows.
+    /// The outcomes that the source allows.
     pub source: &'a Source,
-    /// The outcomes.
+    /// The outcomes that the machine code shows.
     pub shown: &'a [State],
 }
 
 impl Asked<'_> {
-    /// The model of a compiler's machine code.
+    /// The model for a compiler's machine code.
     pub(super) fn model<'c>(&self, compiler: &'c Compiler) -> &'c str {
         let profile = compiler.profile;
         profile.model.as_deref().unwrap_or(profile.arch.default_model())
     }
 
-    /// The test's code where the compiler has another profile of the same target.
+    /// The code of the test under another profile of the same target.
     pub(super) fn compiled(&self, compiler: &Compiler, profile: &Profile) -> Result<Test, Failure> {
         let other = Compiler { profile, ..*compiler };
         let made = other.compile(std::slice::from_ref(self.test)).pop();
@@ -104,7 +107,7 @@ impl Asked<'_> {
     }
 }
 
-/// What skipping passes says of a test whose machine code is wrong.
+/// Finds the first pass with which the machine code of a test is wrong.
 pub fn opinion(compiler: &Compiler, asked: &Asked, court: &mut Court) -> Result<Opinion, Failure> {
     let (frame, printed) = compiler.numbered(asked.test)?;
     let passes = numbered(&printed, &frame);
@@ -127,12 +130,13 @@ pub fn opinion(compiler: &Compiler, asked: &Asked, court: &mut Court) -> Result<
             false => right = middle,
         }
     }
-    // The passes are counted from 1.
+    // LLVM counts passes from 1.
     let (pass, on) = passes[bad - 1].clone();
     Ok(Opinion::Names { pass, on })
 }
 
-/// The passes that may be skipped, in order, with what each ran on: `BISECT: running pass (3) SROAPass on f`.
+/// The passes that may be skipped, in order, each with the function that it ran on:
+/// `BISECT: running pass (3) SROAPass on f`.
 fn numbered(printed: &str, frame: &Frame) -> Vec<(String, String)> {
     let one = |line: &str| {
         let (_, rest) = line.strip_prefix("BISECT: running pass (")?.split_once(") ")?;

@@ -1,74 +1,75 @@
-//! The passes of gcc, whose dumps are not simulated: in which of them the atomic operations of a thread stop being
-//! those that the source asks.
+//! Finds the suspected pass in dumps of gcc, which are not simulated: the pass in which the atomic
+//! operations of a thread no longer match the source.
 //!
-//! As trees, an operation is a call with its orders in it (`__atomic_store_4 (x, 1, 3)`), so that each dump says
-//! what is asked. As RTL it is a pattern, with its orders as operands or with barriers beside it, and with a name that says
-//! what is computed (`sync_old_add_12`). What is said here is a suspicion, and never more than likely. It does not know models.
+//! In trees, an operation is a call with its orders (`__atomic_store_4 (x, 1, 3)`), so that each
+//! dump shows the operations. In RTL it is a pattern, with its orders as operands or as barriers
+//! beside it, and its name says what is computed (`sync_old_add_12`). The result is a suspicion and
+//! at most likely. It does not know models.
 
 use litmake_toolchain::dumps::Written;
 
 use super::machine::{How, Sure};
 use super::operation::{BY, computed, plain};
 
-/// Who is suspected.
+/// A suspected pass and the evidence.
 #[derive(Clone, Debug)]
 pub struct Trail {
-    /// As gcc calls it.
+    /// gcc's name for the pass.
     pub pass: String,
-    /// Whether it works on RTL, which is the target's.
+    /// Whether it works on RTL, which is specific to the target.
     pub rtl: bool,
-    /// How much there is to say that it is this one.
+    /// How strong the suspicion is.
     pub sure: Sure,
-    /// What speaks for it, in words.
+    /// The evidence in words.
     pub why: &'static str,
-    /// The function in which that is seen.
+    /// The function that shows it.
     pub function: String,
-    /// The operation, where only one can be meant.
+    /// The operation, if there is only one candidate.
     pub operation: String,
     /// The operations before the pass.
     pub before: Vec<String>,
     /// The operations after it.
     pub after: Vec<String>,
-    /// The function as gcc printed it before the pass.
+    /// The function before the pass, as gcc printed it.
     pub dump_before: String,
-    /// The same after it.
+    /// The function after the pass, as gcc printed it.
     pub dump_after: String,
-    /// How many dumps there were.
+    /// The number of dumps.
     pub dumps: usize,
 }
 
-/// The pass that makes RTL of trees, and the one that writes instructions.
+/// The pass that makes RTL from trees, and the pass that writes instructions.
 const EXPAND: &str = "expand";
 const FINAL: &str = "final";
 
 /// A pass of gcc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// As gcc calls it.
+    /// gcc's name for the pass.
     pub name: String,
     /// Whether it works on RTL.
     pub rtl: bool,
 }
 
 impl Pass {
-    /// Whether there is no code without it: it makes RTL, or writes instructions.
+    /// Whether gcc cannot work without the pass, because it makes RTL or writes instructions.
     pub fn is_needed(&self) -> bool {
         self.rtl && (self.name == EXPAND || self.name == FINAL)
     }
 
-    /// What has gcc leave it out.
+    /// The option that disables the pass.
     pub fn disabled(&self) -> String {
         format!("-fdisable-{}-{}", if self.rtl { "rtl" } else { "tree" }, self.name)
     }
 }
 
-/// The passes that changed the code of a thread's function, but one.
+/// The passes other than `but` that changed the code of a thread's function.
 pub fn changing(dumps: &[Written], threads: &[(usize, String)], but: &Pass) -> Vec<Pass> {
     let changes = |from: &Written, to: &Written| {
         threads.iter().any(|(_, function)| {
             let code = |dump: &Written| {
                 let text = section(&dump.text, function)?;
-                // Where a dump does not hold all code, what it says of it stands for that.
+                // If a dump does not list all code, its text is compared instead.
                 match dump.rtl {
                     true => listing(&text).or(Some(vec![text])),
                     false => Some(vec![body(&text).unwrap_or(&text).to_string()]),
@@ -82,11 +83,13 @@ pub fn changing(dumps: &[Written], threads: &[(usize, String)], but: &Pass) -> V
     passes.filter(|pass| pass != but && !pass.is_needed()).collect()
 }
 
-/// What the dumps say of some threads, by the names of their functions; none where they say nothing.
+/// Finds the suspected pass from the dumps of some threads, given the names of their functions;
+/// `None` if the dumps show nothing.
 pub fn trail(dumps: &[Written], threads: &[(usize, String)]) -> Option<Trail> {
     let mut found: Vec<Trail> =
         threads.iter().filter_map(|(n, function)| of_thread(dumps, *n, function)).collect();
-    // The thread of which most is known; where threads say the same of different passes, none is likely.
+    // The thread with the strongest evidence. If threads accuse different passes, none of them is
+    // likely.
     found.sort_by_key(|t| (t.sure == Sure::Possible, t.rtl));
     let passes: std::collections::BTreeSet<&str> =
         found.iter().filter(|t| t.sure == Sure::Likely).map(|t| &*t.pass).collect();
@@ -119,9 +122,9 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
         })
         .collect();
     let asked = &steps.first().filter(|s| !s.dump.rtl)?.operations;
-    // An order that can be lost: not relaxed, and not of a plain access.
+    // Operations with an order that can be lost: neither relaxed nor plain.
     let ordered: Vec<&String> = asked.iter().filter(|o| is_ordered(o)).collect();
-    // What each can lose else is that it is there, its place, and what it computes.
+    // Without such operations, a pass can still remove, move or change an operation.
     let meant = match ordered.is_empty() {
         true => asked.iter().filter(|o| *o != plain(o)).collect(),
         false => ordered.clone(),
@@ -174,7 +177,7 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
     if ordered.is_empty() {
         return None;
     }
-    // No pass loses anything as far as dumps show: RTL was made wrong, or instructions of it.
+    // The dumps show no lost operation: RTL was made wrong, or the instructions were.
     let last_tree = steps.iter().rev().find(|s| !s.dump.rtl)?;
     let expand = steps.iter().find(|s| s.dump.pass == EXPAND)?;
     let last = steps.iter().rev().find(|s| s.dump.rtl && s.dump.pass != FINAL)?;
@@ -199,7 +202,7 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
     })
 }
 
-/// A function's part of a dump.
+/// The part of a dump that belongs to a function.
 fn section(text: &str, function: &str) -> Option<String> {
     let mut own = false;
     let mut out = String::new();
@@ -218,29 +221,30 @@ fn section(text: &str, function: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The code of a function in trees, without what a pass says of it; none before it has basic blocks, where a statement can
-/// stand in several places.
+/// The code of a function in trees, without remarks of the pass; `None` before the function has
+/// basic blocks, because a statement can then appear several times.
 fn body(section: &str) -> Option<&str> {
     let (_, body) = section.rsplit_once("\n{\n")?;
     body.contains("<bb ").then_some(body)
 }
 
-/// The orders of C, as gcc numbers them.
+/// The orders of C by gcc's numbers.
 const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
 
 fn order(word: &str) -> Option<&'static str> {
-    // Bits above these are hints of the target.
+    // Higher bits are hints for the target.
     let number: usize = word.trim().parse().ok()?;
     ORDERS.get(number & 0xff).copied()
 }
 
-/// The atomic operations that a function in trees calls, in order: `store release 32`, `read-modify-write relaxed 8 by add`.
+/// The atomic operations in a function in trees, in order: `store release 32`,
+/// `read-modify-write relaxed 8 by add`.
 fn calls(text: &str) -> Vec<String> {
     text.lines().filter_map(call).collect()
 }
 
 fn call(line: &str) -> Option<String> {
-    // What a name had when the function began.
+    // `(D)` marks the initial value of a name.
     let line = line.replace("(D)", "");
     let (internal, at) = match (line.find("__atomic_"), line.find(".ATOMIC_COMPARE_EXCHANGE (")) {
         (Some(at), _) => (false, at),
@@ -249,7 +253,7 @@ fn call(line: &str) -> Option<String> {
     };
     let (name, rest) = line[at..].split_once(" (")?;
     let args: Vec<&str> = rest.split_once(')')?.0.split(", ").collect();
-    // A variable of the front end can have such a name; a call has arguments.
+    // A variable of the front end can have such a name; only a call has arguments.
     let from_end = |n: usize| args.len().checked_sub(n).and_then(|i| args.get(i)).copied();
     if internal {
         let bytes: u32 = args.get(3)?.parse().ok()?;
@@ -268,7 +272,7 @@ fn call(line: &str) -> Option<String> {
         "compare_exchange" => {
             format!("compare-exchange {} {last} {bits}", order(from_end(2)?)?)
         }
-        // Whether the old value or the new one is returned is told by other code.
+        // Other code says whether the old or the new value is returned.
         _ => match computed(kind) {
             Some(what) => format!("read-modify-write {last} {bits}{BY}{what}"),
             None => format!("read-modify-write {last} {bits}"),
@@ -280,7 +284,7 @@ fn is_ordered(operation: &str) -> bool {
     ORDERS[1..].iter().any(|order| operation.split(' ').any(|word| word == *order))
 }
 
-/// Parts of the names of patterns that are atomic or that order others.
+/// Parts of the names of patterns that are atomic or order others.
 const ATOMIC: &[&str] = &[
     "ATOMIC",
     "SYNC_OLD_OP",
@@ -301,14 +305,14 @@ const ATOMIC: &[&str] = &[
 ];
 const BARRIERS: &[&str] = &["SYNC", "FENCE", "BARRIER", "DMB"];
 
-/// The patterns of a function in RTL that access what threads share or that order accesses, in order; none where the
-/// dump does not list all instructions in a row.
+/// The patterns of a function in RTL that access shared memory or order accesses, in order; `None`
+/// if the dump does not list all instructions in sequence.
 fn patterns(text: &str) -> Option<Vec<String>> {
     Some(listing(text)?.iter().filter_map(|instruction| pattern(instruction)).collect())
 }
 
-/// The last whole list of a function's instructions: each names the one before it and the one behind it, and 0 stands for none.
-/// Passes print parts of the list, too, between what they say.
+/// The last complete list of a function's instructions. Each names its predecessor and successor,
+/// and 0 means none. Passes also print parts of the list among their remarks.
 fn listing(text: &str) -> Option<Vec<String>> {
     let mut done = None;
     let mut open: Option<Vec<String>> = None;
@@ -338,16 +342,16 @@ fn listing(text: &str) -> Option<Vec<String>> {
     done
 }
 
-/// The number of an instruction, of the one before it and of the one behind it, where a line begins one: `(insn/f 33 32 5
-/// ...`.
+/// The numbers of an instruction, its predecessor and its successor, if a line begins one:
+/// `(insn/f 33 32 5 ...`.
 fn head(line: &str) -> Option<(u32, u32, u32)> {
     let mut words = line.strip_prefix('(')?.split(' ').skip(1);
     let mut number = || words.next()?.parse().ok();
     Some((number()?, number()?, number()?))
 }
 
-/// What an instruction does to what threads share: the names of its patterns, with orders that are operands, and the name of
-/// the whole where that says what is computed.
+/// The effect of an instruction on shared memory: the name of its pattern with the orders among the
+/// operands, and the name of the whole instruction if that says what is computed.
 fn pattern(text: &str) -> Option<String> {
     let names: Vec<&str> = text
         .split([' ', ')', ']', '('])
@@ -364,9 +368,9 @@ fn pattern(text: &str) -> Option<String> {
         None => None,
         Some(name) => {
             let at = text.find(name)?;
-            // Operands come before the name: those behind the last register are orders.
+            // Operands come before the name, and those after the last register are orders.
             let operands = text[..at].rsplit("(reg").next().unwrap_or("");
-            // A number inside of a sum is none.
+            // A number inside a sum is not an order.
             let numbers: Vec<&str> = operands
                 .split("(const_int ")
                 .skip(1)
@@ -379,7 +383,7 @@ fn pattern(text: &str) -> Option<String> {
                 numbers.iter().rev().take(most).rev().filter_map(|n| order(n)).collect();
             let words = std::iter::once(*name).chain(orders);
             let mut out = words.collect::<Vec<_>>().join(" ");
-            // Instructions have no names before they are recognised.
+            // Instructions have no names until they are recognised.
             let whole = text[at..].split_once('{').and_then(|(_, rest)| rest.split('}').next());
             if let Some(whole) = whole.filter(|name| computed(name).is_some()) {
                 out.push_str(BY);
@@ -432,7 +436,7 @@ mod tests {
     const TREE: &str =
         "{\n  <bb 2> :\n  __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 3, 2);\n}";
 
-    /// What a pass says of a function, before its code.
+    /// Remarks of a pass on a function, before its code.
     const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
 
     /// As RISC-V has it: the orders are operands.
@@ -446,7 +450,8 @@ mod tests {
          (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 12 0 4 (set (reg:SI 126)\n        \
          (unspec_volatile:SI [\n                (mem/v:SI (reg:DI 121) [-1  S4 A32])\n            ] UNSPECV_LL)) -1\n     (nil))";
 
-    /// A sum in memory as MIPS has it, before an instruction is recognised and after, and what gcc 16 made of it.
+    /// A sum in memory as MIPS has it, before an instruction is recognised and after, and what gcc
+    /// 16 made of it.
     const SUM: &str = "(insn 17 0 0 2 (parallel [\n            (set (reg:SI 209)\n                (mem/v:SI (reg:DI 201) [-1  \
          S4 A32]))\n            (set (mem/v:SI (reg:DI 201) [-1  S4 A32])\n                (unspec_volatile:SI [\n                        \
          (reg:SI 205)\n                        (reg:SI 206)\n                        (plus:SI (reg:SI 209)\n                            \
@@ -475,13 +480,13 @@ mod tests {
         let trail = trail(&wrong, &[(1, "f".to_string())]).expect("a pass");
         assert_eq!(trail.before, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_add_12"]);
         assert_eq!(trail.after, ["UNSPEC_SYNC_OLD_OP_12 by sync_old_nand_12"]);
-        // On trees, too; which value is returned is told by other code.
+        // The same in trees; other code says which value is returned.
         let new = tree.replace("fetch_add", "add_fetch");
         let sub = tree.replace("fetch_add", "fetch_sub");
         let trees = |last: &str| [dump(1, "a", false, tree), dump(2, "b", false, last)];
         assert_eq!(found(&trees(&sub)), ("b".into(), Sure::Likely, operation));
         assert!(super::trail(&trees(&new), &[(1, "f".to_string())]).is_none());
-        // Where all compute the same and nothing orders others, nobody is suspected.
+        // If all compute the same and nothing orders accesses, no pass is suspected.
         let right = then(&[("vregs", &add), ("combine", &add), ("final", &add)]);
         assert!(super::trail(&right, &[(1, "f".to_string())]).is_none());
     }
@@ -505,7 +510,7 @@ mod tests {
         let list = |body: &str| patterns(&text(body)).expect("instructions");
         assert_eq!(list(OPERANDS), ["UNSPEC_COMPARE_AND_SWAP release acquire"]);
         assert_eq!(list(BARRIER), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
-        // A dump that lists the function twice, and one that lists a part of it.
+        // A dump with the function listed twice, and one with a partial list.
         let part =
             BARRIER.split_once("\n(insn 14").map(|(part, _)| part).expect("two instructions");
         for body in [format!("{BARRIER}\n{BARRIER}"), format!("{BARRIER}\nsaid:\n{part}\nmore")] {
@@ -519,7 +524,7 @@ mod tests {
     fn where_orders_end_is_who_is_suspected() {
         let operation = "compare-exchange release acquire 32".to_string();
         let tree = |n| dump(n, "optimized", false, TREE);
-        // The order is gone where RTL begins.
+        // The order is lost where RTL begins.
         let said = dump(1, "modref1", false, &format!("{REMARKS}{TREE}"));
         let early = dump(0, "original", false, REMARKS);
         let power = [
@@ -530,10 +535,10 @@ mod tests {
             dump(3, "final", true, BARRIER),
         ];
         assert_eq!(found(&power), ("expand".into(), Sure::Likely, operation.clone()));
-        // It is there up to the end.
+        // The order is kept up to the end.
         let riscv = [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];
         assert_eq!(found(&riscv), ("final".into(), Sure::Likely, operation.clone()));
-        // A pass on trees weakens it.
+        // A pass on trees weakens the order.
         let weaker = dump(2, "fab1", false, &TREE.replace("3, 2);", "0, 0);"));
         let last = dump(3, "expand", true, BARRIER);
         assert_eq!(

@@ -1,4 +1,6 @@
-//! A module as a litmus test that asks what its source asks. It does not know passes or models.
+//! Makes a litmus test from a module, with the condition of its source.
+//!
+//! It does not know passes or models.
 
 use super::module::Module;
 use super::thread::{Given, thread};
@@ -6,18 +8,18 @@ use litmake_lang::compiled::{Kept, compose};
 use litmake_litmus::{Arch, Body, Features, Test};
 use litmake_toolchain::compile::Frame;
 
-/// The info line of a test some of whose values are left open (`undef`, `poison`): they are 0 there,
-/// so that its outcomes are some of those that the code has.
+/// The info line of a test with undetermined values (`undef`, `poison`). They are taken as 0, so
+/// that the outcomes are some of those of the code.
 pub const OPEN: &str = "Open";
 
-/// The test that a module makes, which was compiled from `source`.
+/// The test of a module that was compiled from `source`.
 pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> {
     let module = Module::read(module)?;
     let modules = vec![&module; frame.threads.len()];
     test_of(source, frame, &modules)
 }
 
-/// The same, where the function of each thread is in a module of its own.
+/// The same test, if the function of each thread is in a module of its own.
 pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test, String> {
     let mut init = frame.init.clone();
     let mut threads = Vec::new();
@@ -26,7 +28,7 @@ pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test
         let given = Given { module, thread: number, params, globals: &frame.globals };
         let made = thread(function, &given).map_err(|e| format!("P{number}: {e}"))?;
         for item in made.init {
-            // Threads share what is no stack slot.
+            // Threads share all locations other than stack slots.
             if !init.iter().any(|i| i.place == item.place) {
                 init.push(item);
             }

@@ -1,5 +1,6 @@
-//! Judges tests by the outcomes of their source, under the models that `check` asks. It does not know
-//! where the tests came from.
+//! Judges code by the outcomes of its source, under the models of a command.
+//!
+//! It does not know where the tests come from.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,40 +15,40 @@ use litmake_sim::{Model, Options, Outcomes, Simulator};
 use litmake_stage::simulate::Allowed;
 use litmake_stage::verdict::{Verdict, judge};
 
-/// A test that takes longer to simulate is given up.
+/// The longest simulation of a test.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// The model under which threads run step by step.
+/// The model that only allows interleavings.
 const INTERLEAVED: &str = "sc";
 
-/// One final state, by the names that the source has.
+/// A final state, by the names of the source.
 pub type State = BTreeMap<String, String>;
 
-/// The models, and a simulator for all tests.
+/// The models, and one simulator for all tests.
 pub struct Court {
-    /// Of sources: the one that judges, and weaker ones.
+    /// The models of sources: the one that judges, then weaker ones.
     sources: Vec<Model>,
-    /// Of the code that passes work on.
+    /// The model of the code that passes work on.
     code: Model,
     simulator: Simulator,
-    /// Of machine code, by their names and its dialect.
+    /// The models of machine code, by their names and the dialect.
     machines: HashMap<(String, Arch), Model>,
-    /// What was found of code, by its text.
+    /// The outcomes of code, by its text.
     known: HashMap<String, std::result::Result<Code, String>>,
-    /// Which of that was given up for want of time or memory.
+    /// The code whose simulation exceeded its time or memory.
     broken: HashSet<String>,
-    /// How often somebody was told so.
+    /// How often code was not judged for this reason.
     gave_up: usize,
-    /// What tells the models of sources and of code from others.
+    /// Identifies the models of sources and of code.
     models: Digest,
 }
 
-/// What intermediate code may do.
+/// The outcomes of intermediate code.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// Its outcomes.
+    /// The allowed outcomes.
     pub allowed: Allowed,
-    /// Whether some read races with a write, so that it gives `undef`.
+    /// Whether some read races with a write and so returns `undef`.
     pub races: bool,
 }
 
@@ -55,12 +56,12 @@ pub struct Code {
 pub struct Source(Vec<Allowed>);
 
 impl Court {
-    /// For sources under some models, the one that judges first.
+    /// A court for these models of sources; the first one judges.
     pub fn new(models: &[String]) -> Result<Court> {
         Court::of_code(models, Arch::Llvm.default_model(), Arch::Llvm)
     }
 
-    /// The same for code of another dialect than LLVM's, under a model.
+    /// A court for code of another dialect than LLVM's, with the model of that code.
     pub fn of_code(models: &[String], code: &str, arch: Arch) -> Result<Court> {
         let mut key = Keyer::new("models of a court/1");
         let mut load = |name: &str, arch: Arch| {
@@ -82,12 +83,12 @@ impl Court {
         })
     }
 
-    /// What tells its models of sources and of intermediate code from others.
+    /// Identifies the models of sources and of intermediate code.
     pub fn models(&self) -> Digest {
         self.models
     }
 
-    /// How often code was not judged for want of time or memory, which another machine may have.
+    /// How often code was not judged for lack of time or memory; another machine may have more.
     pub fn gave_up(&self) -> usize {
         self.gave_up
     }
@@ -97,7 +98,7 @@ impl Court {
         simulator.simulate(test, model, &options)
     }
 
-    /// What a C test may do; none of its compiled forms may do more.
+    /// The outcomes of a C test, which are all that its compiled forms may have.
     pub fn source(&mut self, test: &Test) -> Result<Source> {
         let Court { sources, simulator, .. } = self;
         let each = sources.iter().map(|model| {
@@ -106,7 +107,7 @@ impl Court {
         each.collect::<Result<_>>().map(Source)
     }
 
-    /// What intermediate code may do; equal code is simulated once.
+    /// The outcomes of intermediate code; equal code is simulated once.
     pub fn code(&mut self, test: &Test) -> std::result::Result<Code, String> {
         let text = write(test);
         self.gave_up += usize::from(self.broken.contains(&text));
@@ -128,7 +129,7 @@ impl Court {
         found
     }
 
-    /// What machine code allows under its model and its source forbids.
+    /// Compares the outcomes of machine code, under its model, with those of its source.
     pub fn judge_machine(
         &mut self,
         source: &Source,
@@ -147,8 +148,8 @@ impl Court {
         judge(first, &target, weaker)
     }
 
-    /// Whether machine code has all outcomes that a test has where its threads run step by step in some order. No barrier
-    /// takes these away, so code without them does not do what the test does.
+    /// Whether machine code has all outcomes of the test's interleavings. No barrier removes these,
+    /// so code that lacks some does not implement the test.
     pub fn can_interleave(
         &mut self,
         test: &Test,
@@ -161,12 +162,12 @@ impl Court {
         Ok(verdict.negative == 0)
     }
 
-    /// How many different pieces of code were simulated.
+    /// The number of different pieces of code that were simulated.
     pub fn simulated(&self) -> usize {
         self.known.len()
     }
 
-    /// What intermediate code allows and its source forbids.
+    /// Compares the outcomes of intermediate code with those of its source.
     pub fn judge(&mut self, source: &Source, code: &Test) -> std::result::Result<Verdict, String> {
         let target = self.code(code)?;
         let (first, weaker) = source.0.split_first().ok_or("there is no model of the source")?;
@@ -174,7 +175,7 @@ impl Court {
     }
 }
 
-/// Whether a verdict is a finding that no weaker model of the source explains away.
+/// Whether a verdict is a finding that no weaker model of the source allows.
 pub fn is_wrong(verdict: &Verdict) -> bool {
     verdict.is_finding() && !verdict.also.contains(&0)
 }

@@ -1,7 +1,8 @@
-//! What the passes of a compiler did to tests, kept in a store.
+//! Stores the effects of a compiler's passes on tests.
 //!
-//! A result is known by all that has a part in it: the code of this crate and of those that it uses, the compiler and its
-//! libraries, how it is given tests, the models, and the test. It does not know how results are made.
+//! The key of a result covers everything that influences it: the code of this crate and of those
+//! that it uses, the compiler and its libraries, the preparation of tests, the models, and the
+//! test. It does not know how results are made.
 
 use super::blame::Passes;
 use super::judge::Court;
@@ -11,16 +12,16 @@ use litmake_litmus::{Test, write};
 use litmake_stage::compilers::Tool;
 use litmake_toolchain::compile::Compiler;
 
-/// Results of one compiler in a store.
+/// The stored results of one compiler.
 pub struct Known<'a> {
     records: &'a dyn Records,
     tool: &'a Tool,
-    /// What all of them have in common.
+    /// The digest of the common parts of all keys.
     asked: Digest,
 }
 
 impl<'a> Known<'a> {
-    /// Those of a compiler, which is a tool on this machine, and of a court's models.
+    /// The results of a compiler, which is a tool on this machine, with the models of a court.
     pub fn new(
         records: &'a dyn Records,
         tool: &'a Tool,
@@ -44,14 +45,14 @@ impl<'a> Known<'a> {
         key.field("test", write(test).as_bytes()).finish()
     }
 
-    /// The results of some tests, where they are known.
+    /// The stored results of some tests.
     pub fn get(&self, tests: &[&Test]) -> Vec<Option<Passes>> {
         let keys: Vec<Digest> = tests.iter().map(|test| self.key(test)).collect();
         let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok();
         self.records.get(&keys).into_iter().map(|bytes| bytes.and_then(read)).collect()
     }
 
-    /// Keeps a result, unless the compiler was exchanged since it was looked up.
+    /// Stores a result, unless the compiler has changed since it was looked up.
     pub fn put(&self, test: &Test, passes: &Passes) {
         if self.tool.guard.changed(self.records).is_some() {
             return;

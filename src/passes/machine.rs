@@ -1,10 +1,10 @@
-//! Passes on machine code, which is not simulated: which of them changed the order or the kind of a
-//! function's accesses and barriers.
+//! Finds the suspected pass on machine code, which is not simulated: a pass that changed the order
+//! or the kind of a function's accesses and barriers.
 //!
-//! What a pass on machine code did is known from what it prints of each access (`load acquire (s32)`),
-//! from the names of instructions that are barriers or atomic, which say what is computed, and from whether a result is dropped into
-//! the register that is always zero. Two dumps that agree in these are taken to mean the same. So what is
-//! said here is a suspicion: it says how strong, and on what it rests. It does not know models.
+//! The effect of a pass is read from the printed memory operands (`load acquire (s32)`), from the
+//! names of barriers and atomic instructions, which say what is computed, and from results that go
+//! into the zero register. Dumps that agree in these are taken to be equal. The result is therefore
+//! a suspicion, with its strength and its reason. It does not know models.
 
 use std::collections::BTreeMap;
 
@@ -17,20 +17,20 @@ use litmake_toolchain::dumps::Dump;
 /// The passes on machine code that changed accesses.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Suspects {
-    /// The pass that made machine code of intermediate code.
+    /// The pass of instruction selection.
     pub selection: String,
-    /// Those after it that changed accesses, in order.
+    /// The later passes that changed accesses, in order.
     pub changes: Vec<Change>,
 }
 
 /// A pass on machine code that changed accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// As LLVM calls it.
+    /// LLVM's name for the pass.
     pub pass: String,
-    /// What it did to them.
+    /// The kind of the change.
     pub how: How,
-    /// How often it ran on that function before.
+    /// How often the pass ran on this function before.
     pub earlier: usize,
     /// The function that it changed.
     pub function: String,
@@ -38,27 +38,28 @@ pub struct Change {
     pub before: Vec<String>,
     /// The accesses after it.
     pub after: Vec<String>,
-    /// The function as the compiler printed it.
+    /// The function before the pass, as the compiler printed it.
     #[serde(skip)]
     pub dump_before: String,
-    /// The same after the pass.
+    /// The function after the pass, as the compiler printed it.
     #[serde(skip)]
     pub dump_after: String,
 }
 
-/// What a pass did to a list of accesses.
+/// The kinds of changes to a list of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
-    /// Some are gone, and none came.
+    /// Accesses are removed, and none is added.
     Removed,
-    /// They are the same in another order.
+    /// The accesses are in another order.
     Reordered,
-    /// A result goes into the zero register that went elsewhere.
+    /// A result goes into the zero register that was kept before.
     Dropped,
-    /// An instruction computes something else, as far as its name says: `nand` in place of `add`.
+    /// An instruction computes something else, according to its name: `nand` in place of `add`.
     Changed,
-    /// Other ones stand for some: pseudo-instructions are expanded, accesses are joined or doubled.
+    /// Other accesses replace some: pseudo-instructions are expanded, accesses are joined or
+    /// doubled.
     #[default]
     Replaced,
 }
@@ -93,12 +94,12 @@ impl How {
     }
 }
 
-/// How sure a suspicion is.
+/// The strength of a suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sure {
-    /// Much speaks for it.
+    /// The evidence supports it.
     Likely,
-    /// Nothing speaks against it.
+    /// The evidence does not contradict it.
     Possible,
 }
 
@@ -110,13 +111,13 @@ impl Change {
 }
 
 impl Suspects {
-    /// The change that is suspected: the last that loses something, or else the last.
+    /// The suspected change: the last that loses something, or else the last.
     pub fn suspect(&self) -> Option<&Change> {
         let loses = |c: &&Change| c.how != How::Replaced;
         self.changes.iter().rev().find(loses).or(self.changes.last())
     }
 
-    /// All changes, the one that is suspected first, then from the last to the first.
+    /// All changes: the suspected one first, then from the last to the first.
     pub fn by_suspicion(&self) -> Vec<&Change> {
         let first = self.suspect();
         let others =
@@ -124,7 +125,7 @@ impl Suspects {
         first.into_iter().chain(others).collect()
     }
 
-    /// Who is suspected, how sure that is, and why.
+    /// The suspected pass, the strength of the suspicion, and the reason.
     pub fn verdict(&self) -> (String, Sure, &'static str) {
         let Some(suspect) = self.suspect() else {
             let why = "likely: every later pass keeps the order and the kind of all accesses";
@@ -149,7 +150,7 @@ impl Suspects {
     }
 }
 
-/// What the passes on machine code did to the threads of a test; none where nothing was printed.
+/// The effects of passes on machine code on the threads of a test; `None` if nothing was printed.
 pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
     let mut out = Suspects::default();
     let mut found = false;
@@ -166,7 +167,7 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
                 Some(before) if before != after => out.changes.push(Change {
                     pass: dump.pass.to_string(),
-                    // What pseudo-instructions become need not say what it accesses.
+                    // The expansion of a pseudo-instruction may lack a description of its accesses.
                     how: match How::of(&before, &after) {
                         How::Removed if dump.pass.contains("pseudo") => How::Replaced,
                         how => how,
@@ -188,24 +189,25 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
     found.then_some(out)
 }
 
-/// The function that a dump of machine code is of.
+/// The function of a dump of machine code.
 fn of(text: &str) -> Option<&str> {
     let line = text.lines().find_map(|l| l.strip_prefix("# Machine code for function "))?;
     line.split(':').next()
 }
 
-/// Registers that take results that nobody reads.
+/// Registers that discard results.
 const ZERO: &[&str] = &["$wzr", "$xzr", "$x0"];
 
-/// Parts of the names of instructions that order others. Names are in capitals.
+/// Parts of the names of barriers, in capitals.
 const BARRIERS: &[&str] = &["FENCE", "DMB", "DSB", "SYNC", "MEMBARRIER", "ISB", "EIEIO"];
 
-/// The accesses and barriers of a function in order: what each is, and whether its result is dropped.
+/// The accesses and barriers of a function in order: the kind of each, and whether its result is
+/// dropped.
 fn accesses(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| access(line.trim())).collect()
 }
 
-/// What is said of an access whose result is dropped.
+/// Marks an access whose result is dropped.
 pub(crate) const DROPPED: &str = ", its result dropped into the zero register";
 
 fn access(line: &str) -> Option<String> {
@@ -235,7 +237,7 @@ fn access(line: &str) -> Option<String> {
         let name = r.trim_start_matches("dead ").split(':').next().unwrap_or("");
         ZERO.contains(&name)
     });
-    // The instruction's name tells more only of atomic ones.
+    // The name adds information for atomic instructions only.
     let atomic = kinds.iter().any(|k| k.split(' ').count() > 2);
     let mut out = kinds.join(" + ");
     if atomic && kinds.iter().any(|k| k.contains("load store")) || kinds.len() > 1 {
@@ -247,8 +249,8 @@ fn access(line: &str) -> Option<String> {
     Some(out)
 }
 
-/// What the memory operands of an instruction say: kind, order and size of each, without those on
-/// the stack and in tables of constants.
+/// The memory operands of an instruction: kind, order and size of each, without those on the stack
+/// and in tables of constants.
 fn memory_kinds(memory: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = memory;
@@ -277,7 +279,7 @@ fn memory_kinds(memory: &str) -> Vec<String> {
         if private.iter().any(|p| inner.contains(p)) {
             continue;
         }
-        // Up to the size: `load acquire (s32)`, or `load 4` of LLVM before 13.
+        // The words up to the size: `load acquire (s32)`, or `load 4` before LLVM 13.
         let words: Vec<&str> = inner
             .split(" from ")
             .next()

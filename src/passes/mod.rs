@@ -1,11 +1,15 @@
-//! Which pass of a compiler did it: the code after each pass as litmus tests, judged like the code that
-//! comes out in the end.
+//! Finds the compiler pass to blame for a wrong outcome: turns the code after each pass into litmus
+//! tests, and judges them like the final code.
 //!
-//! `module` reads LLVM's intermediate representation, `thread` makes threads of its functions,
-//! `ir` tests of whole modules, `blame` goes through the passes of a compilation, `machine` looks at those
-//! that work on machine code, `operation` names what was lost, `cross` asks for a second opinion, `omit` for another
-//! by leaving single passes out, `gcc` reads dumps of gcc, `without` has gcc leave passes out, `alone` runs single passes, `spirv` those of spirv-opt, and `survey` goes through many tests at once, and `known` keeps what they gave. It does not know pipelines or reports, and
-//! prints nothing.
+//! `module` reads LLVM's intermediate representation, `thread` makes threads from its functions,
+//! and `ir` makes tests from whole modules. `blame` goes through the passes of a compilation,
+//! `machine` examines passes on machine code, and `operation` names the lost operation. `cross`
+//! asks for a second opinion with skipped passes, and `omit` with single passes left out. `gcc`
+//! reads dumps of gcc, and `without` makes gcc leave passes out. `alone` runs single passes of
+//! LLVM, and `spirv` those of spirv-opt. `survey` goes through many tests at once, and `known`
+//! stores the results.
+//!
+//! It does not know pipelines or reports, and prints nothing.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 

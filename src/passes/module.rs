@@ -1,27 +1,27 @@
 //! Reads a module of LLVM's textual intermediate representation: its functions as blocks of
-//! instructions, its variables, its named types.
+//! instructions, its variables, and its named types.
 //!
-//! What changes no meaning is left out: comments, metadata, attributes, alignments, records for
-//! debuggers, marks of a stack slot's lifetime. It does not know what instructions do.
+//! Parts without a meaning for tests are left out: comments, metadata, attributes, alignments,
+//! debug records, and the lifetimes of stack slots. It does not know what instructions do.
 
 use std::collections::BTreeMap;
 
 use litmake_isa::llvm::lex::tokens;
 use litmake_isa::llvm::types::skip;
 
-/// Longer dumps have no litmus tests in them.
+/// The largest number of functions in a module; larger ones are not from litmus tests.
 const MOST_FUNCTIONS: usize = 4096;
 
-/// Intermediate code as a compiler printed it, as tokens.
+/// Intermediate code as tokens.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// By name, with the sigil.
+    /// The functions, by their names with the sigil.
     pub functions: BTreeMap<String, Function>,
-    /// The tokens of each variable's declaration behind `=`.
+    /// The tokens after the `=` of each variable's declaration.
     pub variables: BTreeMap<String, Vec<String>>,
     /// The tokens of each named type.
     pub types: BTreeMap<String, Vec<String>>,
-    /// Whether pointers have 32 bits. A function alone does not say so.
+    /// Whether pointers have 32 bits. Only the module says so.
     pub is_narrow: bool,
 }
 
@@ -30,20 +30,20 @@ pub struct Module {
 pub struct Function {
     /// The names of the parameters, with their sigil.
     pub params: Vec<String>,
-    /// The first is where it begins.
+    /// The blocks; the first is the entry.
     pub blocks: Vec<Block>,
 }
 
-/// Instructions that run one after the other.
+/// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its name with the sigil that branches write.
+    /// The name with the sigil, as branches write it.
     pub name: String,
-    /// The tokens of each; calls that do nothing are left out.
+    /// The tokens of each instruction, without calls that do nothing.
     pub instructions: Vec<Vec<String>>,
 }
 
-/// Calls that are left out, by the beginnings of their names.
+/// The beginnings of the names of functions whose calls do nothing.
 const MARKS: &[&str] = &[
     "@llvm.dbg.",
     "@llvm.lifetime.",
@@ -54,7 +54,7 @@ const MARKS: &[&str] = &[
 ];
 
 impl Module {
-    /// The bits of a pointer.
+    /// The number of bits in a pointer.
     pub fn pointer(&self) -> u8 {
         if self.is_narrow { 32 } else { 64 }
     }
@@ -94,21 +94,21 @@ impl Module {
     }
 }
 
-/// The name that a definition's head gives.
+/// The name in the head of a definition.
 fn name_of(words: &[&str]) -> Result<String, String> {
     let at = words.iter().position(|w| w.starts_with('@'));
     at.map(|at| words[at].to_string()).ok_or_else(|| "a function without a name".into())
 }
 
 impl Function {
-    /// A function from its head, and the lines behind that up to its end.
+    /// Reads a function from its head and the lines after it.
     fn read<'t>(
         head: &[&str],
         lines: &mut impl Iterator<Item = &'t str>,
     ) -> Result<Function, String> {
         let at = head.iter().position(|w| w.starts_with('@')).unwrap_or(0);
         let params = parameters(head.get(at + 1..).unwrap_or(&[]))?;
-        // An entry without a name has the number that follows those of the parameters.
+        // An entry block without a name has the number after those of the parameters.
         let number = |p: &String| p.strip_prefix('%').and_then(|n| n.parse::<u32>().ok());
         let first = params.iter().filter_map(number).max().map_or(0, |n| n + 1);
         let mut blocks = vec![Block { name: format!("%{first}"), instructions: Vec::new() }];
@@ -127,7 +127,7 @@ impl Function {
                 named = true;
                 words.drain(..2);
             }
-            // A switch goes on until its list is closed.
+            // A switch continues until its list is closed.
             while opens(&words) {
                 let next = lines.next().ok_or("a list that is not closed")?;
                 words.extend(tokens(next));
@@ -144,20 +144,20 @@ impl Function {
     }
 }
 
-/// Whether a bracket is open at the end of a line.
+/// Whether a bracket is still open at the end of a line.
 fn opens(words: &[&str]) -> bool {
     let count = |sign: &str| words.iter().filter(|w| **w == sign).count();
     count("[") > count("]")
 }
 
-/// Whether an instruction is a call that is left out.
+/// Whether an instruction is a call that does nothing.
 fn is_mark(words: &[&str]) -> bool {
     let call = words.contains(&"call");
     let called = words.iter().find(|w| w.starts_with('@'));
     call && called.is_some_and(|name| MARKS.iter().any(|mark| name.starts_with(mark)))
 }
 
-/// The names of parameters, of a list in parentheses.
+/// The names of the parameters in a list in parentheses.
 fn parameters(words: &[&str]) -> Result<Vec<String>, String> {
     let len = skip(words).ok_or("its list of parameters is not closed")?;
     let mut out = Vec::new();
@@ -184,7 +184,7 @@ fn parameters(words: &[&str]) -> Result<Vec<String>, String> {
     Ok(out)
 }
 
-/// An instruction without what changes no meaning.
+/// The instruction without the parts that have no meaning for tests.
 fn plain(words: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = Vec::with_capacity(words.len());
     let mut i = 0;

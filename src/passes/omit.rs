@@ -1,9 +1,11 @@
-//! A second opinion on a pass of LLVM's code generation: is the machine code right where that pass alone is left out?
+//! Asks for a second opinion on a pass of LLVM's code generation: leaves out that pass alone, and
+//! checks whether the machine code is then right.
 //!
-//! The compiler stops before the pass and writes its machine code as text, and `llc` goes on behind it
-//! (`-stop-before`, `-start-after`). Nothing else changes: all other passes run as before. To know that stopping and going on changes nothing
-//! by itself, `llc` also goes on with the pass, and that code has to be wrong, too. A pass that all later ones need cannot be left
-//! out. It does not know how a pass came under suspicion.
+//! The compiler stops before the pass and writes its machine code as text, and `llc` continues
+//! after the pass (`-stop-before`, `-start-after`). All other passes run as before. As a check that
+//! stopping and continuing change nothing themselves, `llc` also continues with the pass, and that
+//! code must be wrong, too. A pass that later passes need cannot be left out. This module does not
+//! know how a pass came under suspicion.
 
 use std::path::{Path, PathBuf};
 
@@ -17,23 +19,23 @@ use litmake_profile::Profile;
 use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::process;
 
-/// So many passes are asked about at most.
+/// The largest number of passes that are left out.
 pub const MOST: usize = 8;
 
-/// What leaving a pass out says.
+/// The result of leaving a pass out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Opinion {
-    /// Without it the code is right.
+    /// The code is right without it.
     Right,
-    /// Without it the code is wrong all the same.
+    /// The code is still wrong without it.
     Wrong,
     /// It cannot be left out.
     Needed,
 }
 
 impl Opinion {
-    /// It in words, for the pass's name.
+    /// A description in words, given the name of the pass.
     pub fn said(&self, pass: &str) -> String {
         match self {
             Opinion::Right => format!("where {pass} alone is left out, the code is right"),
@@ -45,14 +47,14 @@ impl Opinion {
     }
 }
 
-/// What runs the passes behind one.
+/// Runs the passes after one.
 pub struct Rest<'a> {
     compiler: &'a Compiler<'a>,
     llc: PathBuf,
 }
 
 impl<'a> Rest<'a> {
-    /// With the `llc` that belongs to a compiler.
+    /// Uses the `llc` that belongs to a compiler.
     pub fn of(compiler: &'a Compiler<'a>) -> Result<Rest<'a>, Failure> {
         let name = beside(&compiler.profile.compiler).ok_or_else(|| {
             let what = format!("going on behind a pass of {}", compiler.profile.compiler);
@@ -67,7 +69,7 @@ impl<'a> Rest<'a> {
         Ok(Rest { compiler, llc })
     }
 
-    /// What leaving out the pass that made a change says of a test whose machine code is wrong.
+    /// Leaves out the pass that made a change, for a test whose machine code is wrong.
     pub fn opinion(
         &self,
         asked: &Asked,
@@ -79,7 +81,7 @@ impl<'a> Rest<'a> {
             return Err(Failure::unsupported(what));
         };
         let place = format!("{name},{}", change.earlier);
-        // Where code lies matters to some later passes, and what the compiler decided of that is no part of its text.
+        // Some later passes depend on the relocation model, which is not part of the text.
         for model in ["pic", "static"] {
             let again = self.continued(&place, "-start-before", model);
             let code = match asked.compiled(self.compiler, &again) {
@@ -99,7 +101,7 @@ impl<'a> Rest<'a> {
             if asked.is_wrong(court, self.compiler, &code)? {
                 return Ok(Opinion::Wrong);
             }
-            // The code is that of the test only where it can still do what the test does step by step.
+            // Code without all interleavings of the test does not implement it.
             let is_whole = court.can_interleave(asked.test, &code, asked.model(self.compiler))?;
             return Ok(if is_whole { Opinion::Right } else { Opinion::Needed });
         }
@@ -108,7 +110,7 @@ impl<'a> Rest<'a> {
         Err(Failure::unsupported(what))
     }
 
-    /// A profile whose compiler stops before a pass, so that `llc` goes on from there.
+    /// A profile whose compiler stops before a pass, so that `llc` continues from there.
     fn continued(&self, place: &str, from: &str, model: &str) -> Profile {
         let stop = ["-mllvm".to_string(), format!("-stop-before={place}")];
         let profile = extended(self.compiler.profile, &stop);
@@ -124,7 +126,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The `llc` of a compiler by its name: `llc-14` for `clang-14` and `clang++-14`; none of what is no clang.
+/// The name of a compiler's `llc`: `llc-14` for `clang-14` and `clang++-14`; `None` for compilers
+/// other than clang.
 fn beside(compiler: &str) -> Option<String> {
     let file = Path::new(compiler).file_name()?.to_str()?;
     let rest = file.strip_prefix("clang")?;
@@ -132,12 +135,13 @@ fn beside(compiler: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with('-')).then(|| format!("llc{rest}"))
 }
 
-/// The name by which options know a pass, which dumps have behind the other one: `Machine code sinking (machine-sink)`.
+/// The name of a pass in options, which dumps give after the long name:
+/// `Machine code sinking (machine-sink)`.
 fn short(pass: &str) -> Option<&str> {
     Some(pass.strip_suffix(')')?.rsplit_once('(')?.1)
 }
 
-/// The level of optimisation as `llc` has it, by the arguments of a compiler, of which the last counts.
+/// The optimisation level for `llc`, from the arguments of a compiler, of which the last counts.
 fn level(args: &[String]) -> String {
     let last = args.iter().rev().find_map(|arg| arg.strip_prefix("-O"));
     let level = match last.unwrap_or("0") {

@@ -1,16 +1,16 @@
-//! Which operation a pass removed, replaced or moved: its kind, its order and its width, in the words that
-//! C has for them.
+//! Names the operation that a pass removed, replaced or moved: its kind, order and width, in C's
+//! terms.
 //!
-//! The same operation has the same words in intermediate code and in machine code, whatever it computes. What it
-//! computes is known by the names of instructions. It does not know passes or models.
+//! An operation has the same name in intermediate code and in machine code. What it computes is
+//! read from the names of instructions. It does not know passes or models.
 
 use super::machine::DROPPED;
 
-/// What stands between an operation and the name of the instruction that it is.
+/// Separates an operation from the name of its instruction.
 pub(crate) const BY: &str = " by ";
 
-/// What instructions compute of what they find in memory, by parts of their names in small letters. What comes first
-/// counts: a `compare_and_swap` swaps only in part, and no `test_and_set` is an `and`.
+/// The computations of instructions on memory, by parts of their names in small letters. The first
+/// match counts: a `compare_and_swap` is not a swap, and a `test_and_set` is not an `and`.
 const COMPUTED: &[(&str, &str)] = &[
     ("cmpxchg", "compare-exchange"),
     ("compare_exchange", "compare-exchange"),
@@ -41,14 +41,14 @@ const COMPUTED: &[(&str, &str)] = &[
     ("amoor", "or"),
 ];
 
-/// What an instruction, a pattern or a built-in function computes, as far as its name says: `sync_old_nand_12`,
-/// `LDADDALW`, `atomic_fetch_iorsi`.
+/// The computation of an instruction, pattern or built-in function, according to its name:
+/// `sync_old_nand_12`, `LDADDALW`, `atomic_fetch_iorsi`.
 pub(crate) fn computed(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     if let Some((_, what)) = COMPUTED.iter().find(|(part, _)| name.contains(part)) {
         return Some(what);
     }
-    // Many other words have these letters in them. Behind them stands a width.
+    // Many other words contain these letters; here, only a width follows them.
     let is_or = |word: &str| {
         let rest = word.strip_prefix('i').unwrap_or(word).strip_prefix("or");
         rest.is_some_and(|rest| {
@@ -59,7 +59,7 @@ pub(crate) fn computed(name: &str) -> Option<&'static str> {
     name.split('_').any(is_or).then_some("or")
 }
 
-/// An operation without the name of the instruction that it is.
+/// An operation without the name of its instruction.
 pub(crate) fn plain(operation: &str) -> &str {
     operation.split_once(BY).map_or(operation, |(plain, _)| plain)
 }
@@ -75,7 +75,7 @@ pub fn of_code(code: &str) -> Vec<String> {
     code.lines().filter_map(of_line).collect()
 }
 
-/// The operation of a line of intermediate code: `read-modify-write relaxed 32`.
+/// The operation in a line of intermediate code: `read-modify-write relaxed 32`.
 fn of_line(line: &str) -> Option<String> {
     let line = line.trim();
     let code = line.split_once(" = ").map_or(line, |(_, code)| code);
@@ -93,7 +93,8 @@ fn of_line(line: &str) -> Option<String> {
     for word in words {
         match order(word) {
             Some(order) => orders.push(order),
-            // The first number type is that of the value; pointers have one in older releases only.
+            // The first integer type is that of the value; only older releases give one for
+            // pointers.
             None => width = width.or_else(|| bits(word)),
         }
     }
@@ -107,7 +108,7 @@ fn bits(word: &str) -> Option<u32> {
     }
 }
 
-/// An order in the words of C.
+/// A memory order in C's terms.
 fn order(word: &str) -> Option<&str> {
     Some(match word {
         "monotonic" => "relaxed",
@@ -122,8 +123,8 @@ fn said(kind: &str, orders: &[&str], width: Option<u32>) -> String {
     words.chain(width.as_deref()).collect::<Vec<_>>().join(" ")
 }
 
-/// The operation of an access of machine code, as `machine` describes these: `load store release (s32) by
-/// SWPLW`.
+/// The operation of an access of machine code in the form of `machine`:
+/// `load store release (s32) by SWPLW`.
 fn of_access(access: &str) -> String {
     let access = access.trim_end_matches(DROPPED);
     let (memory, name) = access.split_once(BY).unwrap_or((access, ""));
@@ -141,13 +142,13 @@ fn of_access(access: &str) -> String {
     if !compares {
         orders.truncate(1);
     }
-    // `s32`, or a number of bytes before LLVM 13.
+    // The size is `s32`, or a number of bytes before LLVM 13.
     let sized = words.iter().find_map(|w| w.strip_prefix('s')?.parse().ok());
     let bytes = || words.iter().find_map(|w| w.parse::<u32>().ok()).map(|n| n * 8);
     said(kind, &orders, sized.or_else(bytes))
 }
 
-/// The operation that one list lacks or has elsewhere, of those that the other has.
+/// The operation of `before` that `after` lacks, or has at another place.
 fn lost<'a>(before: &'a [String], after: &[String]) -> Option<&'a String> {
     let mut left = after.to_vec();
     let mut gone: Vec<&String> = Vec::new();
@@ -161,21 +162,21 @@ fn lost<'a>(before: &'a [String], after: &[String]) -> Option<&'a String> {
         let moved = before.iter().zip(after).find(|(a, b)| a != b);
         return moved.map(|(a, _)| a);
     }
-    // What updates says more than what reads.
+    // A read-modify-write is preferred, because it says more than a read.
     gone.into_iter().max_by_key(|o| (o.contains("read-modify") || o.contains("compare"), *o))
 }
 
-/// The operation that intermediate code lost from one text to another; empty where none is seen to be.
+/// The operation that intermediate code lost between two texts; empty if none can be named.
 pub fn lost_of_code(before: &str, after: &str) -> String {
     lost(&of_code(before), &of_code(after)).cloned().unwrap_or_default()
 }
 
-/// The operation that it got instead.
+/// The operation that the code gained.
 pub fn gained_of_code(before: &str, after: &str) -> String {
     lost_of_code(after, before)
 }
 
-/// The same of the accesses of machine code.
+/// The operation that the accesses of machine code lost.
 pub fn lost_of_accesses(before: &[String], after: &[String]) -> String {
     lost(before, after).map(|access| of_access(access)).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Single passes of `spirv-opt` on the module of a test, each on the module that the compiler wrote: whether a pass adds
-//! outcomes to the code that it is given.
+//! Runs single passes of `spirv-opt` on the module that the compiler made of a test, and checks
+//! whether a pass adds outcomes.
 //!
 //! It does not know where tests come from, nor what passes do.
 
@@ -16,7 +16,7 @@ use litmake_toolchain::process;
 use litmake_toolchain::scratch::Scratch;
 use litmake_toolchain::trouble;
 
-/// Options of `spirv-opt` that `--help` lists beside its passes and that stand alone, too.
+/// Options that `spirv-opt --help` lists among its passes.
 const NO_PASSES: [&str; 16] = [
     "before-hlsl-legalization",
     "help",
@@ -36,29 +36,29 @@ const NO_PASSES: [&str; 16] = [
     "workgroup-scalar-block-layout",
 ];
 
-/// The passes that are given a number, with a number that lets them do something.
+/// Passes that need a number, with one that lets them act.
 const NUMBERED: [(&str, &str); 3] =
     [("loop-fission", "1"), ("loop-fusion", "100"), ("loop-unroll-partial", "2")];
 
-/// The programs that are run.
+/// The programs that are used.
 pub struct Tools<'a> {
     /// `spirv-opt`, which runs passes.
     pub opt: &'a Path,
-    /// `spirv-as`, which makes a module of text.
+    /// `spirv-as`, which assembles a module from text.
     pub assembler: &'a Path,
-    /// `spirv-dis`, which makes text of a module.
+    /// `spirv-dis`, which disassembles a module.
     pub disassembler: &'a Path,
-    /// `spirv-val`, which says whether a module is one.
+    /// `spirv-val`, which validates a module.
     pub validator: &'a Path,
-    /// What can end them.
+    /// The request to stop that ends them.
     pub stop: &'a dyn Stopping,
 }
 
-/// The passes that `spirv-opt` says it has and that need no number, in its order.
+/// The passes that `spirv-opt` lists and that need no number, in its order.
 pub fn listed(help: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in help.lines() {
-        // An option is indented by two; what is said of it, by more.
+        // Options are indented by two spaces, and their descriptions by more.
         let Some(option) = line.strip_prefix("  --") else { continue };
         let name = option.split('[').next().unwrap_or("").trim();
         let is_name =
@@ -70,7 +70,7 @@ pub fn listed(help: &str) -> Vec<String> {
     out
 }
 
-/// How `spirv-opt` is asked for a pass: `O` and `Os` are its own selections.
+/// The option for a pass: `O` and `Os` are its own selections.
 fn option(pass: &str) -> String {
     match (pass, NUMBERED.iter().find(|(name, _)| *name == pass)) {
         ("O" | "Os", _) => format!("-{pass}"),
@@ -79,7 +79,7 @@ fn option(pass: &str) -> String {
     }
 }
 
-/// What each pass does to the module that the compiler makes of a test.
+/// The effect of each pass on the module that the compiler makes of a test.
 pub fn run(
     compiler: &Compiler,
     tools: &Tools,
@@ -91,7 +91,7 @@ pub fn run(
     let before = modules.test(&text)?;
     let bench = Folder { compiler, tools, dir: folder()? };
     bench.write("module.txt", &text)?;
-    // Names have to stay what they are, since passes go by their order, and so has the version.
+    // The names must stay, because passes depend on their order, and so must the version.
     let version = format!("spv{}", version(&text));
     let words =
         ["--preserve-numeric-ids", "--target-env", &version, "module.txt", "-o", "module.spv"];
@@ -124,7 +124,7 @@ fn folder() -> Result<Scratch, Failure> {
     Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))
 }
 
-/// A folder with one module.
+/// A folder with a module.
 struct Folder<'a> {
     compiler: &'a Compiler<'a>,
     tools: &'a Tools<'a>,
@@ -138,8 +138,8 @@ impl Folder<'_> {
             .map_err(|e| Failure::machine(format!("the module cannot be written: {e}")))
     }
 
-    /// Runs all passes, each on the module. A shell starts them, since to start each under a supervisor costs more than most
-    /// of them take.
+    /// Runs all passes, each on the module. A shell starts them, because starting each under a
+    /// supervisor would take longer than most passes.
     fn passes(&self, passes: &[String]) -> Result<(), Failure> {
         let mut script = String::new();
         for (number, pass) in passes.iter().enumerate() {
@@ -154,7 +154,7 @@ impl Folder<'_> {
         self.step(&shell, &["-c", &script, &opt])
     }
 
-    /// The module after a pass, as text; nothing where it is the same.
+    /// The module after a pass, as text; `None` if it is unchanged.
     fn passed(&self, number: usize, module: &[u8]) -> Result<Option<String>, Failure> {
         let text = |end: &str| {
             let bytes = self.read(&format!("{number}.{end}"))?;
@@ -162,7 +162,7 @@ impl Folder<'_> {
         };
         match text("status")?.parse() {
             Ok(0) => {}
-            // How a shell says that a signal ended a program.
+            // The status by which a shell reports that a signal ended a program.
             Ok(code @ 129..) => {
                 let what = format!("it was ended by signal {}", code - 128);
                 return Err(Failure::unsupported(what));
@@ -181,7 +181,8 @@ impl Folder<'_> {
         Ok(Some(String::from_utf8_lossy(&self.read("after.txt")?).into_owned()))
     }
 
-    /// What became of a module that is not understood: where it is not valid and was, the pass is to blame.
+    /// The effect of a pass whose result cannot be read. If the module was valid before and is not
+    /// any more, the pass is to blame.
     fn invalid(&self, number: usize, why: String) -> Result<Effect, Failure> {
         let check = |module: &str| self.step(self.tools.validator, &[module]);
         match check(&format!("{number}.spv")) {
@@ -208,13 +209,13 @@ impl Folder<'_> {
     }
 }
 
-/// The version of SPIR-V that a module of text says it is of, in a comment.
+/// The version of SPIR-V in a comment of the module.
 fn version(text: &str) -> &str {
     let version = text.lines().find_map(|line| line.strip_prefix("; Version: "));
     version.map_or("1.0", str::trim)
 }
 
-/// What a tool said, without the line and the names, so that the same said of two modules is equal.
+/// A message without its line and names, so that equal messages about two modules are equal.
 fn anywhere(said: &str) -> String {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut out = match words.split_once("error: line ") {
@@ -227,7 +228,8 @@ fn anywhere(said: &str) -> String {
     out
 }
 
-/// Whether two modules are equal but for who wrote them and how many ids they have, which stands in the first five words.
+/// Whether two modules are equal apart from the generator and the bound of ids in the first five
+/// words.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.get(20..) == b.get(20..)
 }

@@ -1,9 +1,10 @@
-//! Goes through what the passes of a compiler changed in many tests: distinct threads are compiled once, many in a
-//! module, and the code of each test is put together of that of its threads.
+//! Goes through the passes of a compiler for many tests at once: compiles each distinct thread
+//! once, many in a module, and combines the code of threads into that of tests.
 //!
-//! The answers are those that tests get one at a time. What a module of many cannot say of a thread, a module of it alone is
-//! asked for, and where a test's code is wrong or not understood, the test is compiled by itself. This file does not
-//! know how code becomes tests, nor what passes do.
+//! The results equal those of single compilations. If a module of many threads does not show
+//! enough, the thread is compiled in a module of its own; if the code of a test is wrong or cannot
+//! be read, the whole test is compiled alone. This module does not know how code becomes tests, nor
+//! what passes do.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,24 +23,25 @@ use litmake_toolchain::compile::{Compiler, Frame};
 use litmake_toolchain::dumps::{Dump, START, list, told};
 use litmake_toolchain::kind::Kind;
 
-/// So many share a module. To print a function, LLVM looks through all of its module, so that larger modules gain nothing.
+/// The number of threads in a module. LLVM searches the whole module to print a function, so larger
+/// modules gain nothing.
 const TOGETHER: usize = 40;
 
-/// So many threads are remembered.
+/// The largest number of threads whose code is kept.
 const REMEMBERED: usize = 1 << 14;
 
-/// What passes did to many tests.
+/// The effects of a compiler's passes on many tests.
 pub struct Survey<'a> {
     compiler: &'a Compiler<'a>,
-    /// By the text of a thread.
+    /// The code of threads, by their text.
     threads: HashMap<String, Option<Arc<History>>>,
-    /// By the text of a test that is not taken apart; those of the last call of `prepare`.
+    /// The code of tests that are not taken apart, by their text; only those of the last `prepare`.
     whole: HashMap<String, Option<Arc<History>>>,
 }
 
-/// The code of what is compiled together, from what the front end made on; each step differs from the one before it.
+/// The code of a unit after each pass that changed it, from the front end on.
 struct History {
-    /// How what is compiled calls its functions and locations.
+    /// The names of the unit's functions and locations.
     frame: Frame,
     steps: Vec<Step>,
 }
@@ -52,29 +54,30 @@ struct Step {
     module: Module,
 }
 
-/// When a pass ran. Compilers run passes on the whole module, and between them several on one function, then the same on
-/// the next; so this orders the passes of functions that were compiled in different modules as if they were in one.
+/// The time at which a pass ran, which orders passes in different modules as if they were in one.
+/// Compilers run some passes on the whole module, and between these several on one function, then
+/// the same on the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct At {
-    /// How many passes ran on the whole module before.
+    /// The number of passes on the whole module before.
     epoch: u32,
-    /// How often, since then, the compiler turned to the function; 0 for a pass on the whole module.
+    /// How often since then the compiler turned to the function; 0 for a pass on the whole module.
     round: u32,
 }
 
-/// What is compiled: a thread, or a test that is not taken apart.
+/// A unit of compilation: a thread, or a test that is not taken apart.
 struct Unit {
     text: String,
     is_whole: bool,
 }
 
 impl<'a> Survey<'a> {
-    /// Of a compiler.
+    /// A survey of a compiler.
     pub fn new(compiler: &'a Compiler<'a>) -> Survey<'a> {
         Survey { compiler, threads: HashMap::new(), whole: HashMap::new() }
     }
 
-    /// Compiles together what some tests need. Nothing is wrong with a test that was not prepared, but that it takes longer.
+    /// Compiles together the units of some tests. A test that was not prepared only takes longer.
     pub fn prepare(&mut self, tests: &[&Test]) {
         self.whole.clear();
         if self.threads.len() > REMEMBERED {
@@ -102,12 +105,12 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Whether all that a test needs is known from modules of many, or of its threads.
+    /// Whether all units of a test are known.
     pub fn is_ready(&self, test: &Test) -> bool {
         self.histories(test).is_some()
     }
 
-    /// What the passes did to a test.
+    /// The effects of the passes on a test.
     pub fn of(&self, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
         if self.compiler.runtime.kind != Kind::Clang {
             return Err(not_llvm(self.compiler));
@@ -123,7 +126,7 @@ impl<'a> Survey<'a> {
         one(self.compiler, test, court)
     }
 
-    /// What a test is compiled as. Its threads are compiled by themselves where it does not matter what stands beside them.
+    /// The units of a test. Threads are compiled separately if their neighbours do not matter.
     fn units(&self, test: &Test) -> Vec<Unit> {
         let Compiler { profile, storage, helpers, .. } = self.compiler;
         let by_thread = *storage == Storage::Pointers && !helpers;
@@ -141,7 +144,7 @@ impl<'a> Survey<'a> {
         known.get(&unit.text)
     }
 
-    /// The histories of all that a test is compiled as.
+    /// The histories of a test's units.
     fn histories(&self, test: &Test) -> Option<Vec<Arc<History>>> {
         let units = self.units(test);
         let histories = units.iter().map(|unit| self.known(unit)?.clone());
@@ -161,7 +164,7 @@ impl<'a> Survey<'a> {
                     self.keep(unit, history);
                 }
             }
-            // A test alone is asked again where somebody waits for the answer.
+            // A single test is compiled again when its result is asked for.
             Err(_) if units.len() == 1 => self.keep(&units[0].0, None),
             Err(_) => {
                 let (a, b) = units.split_at(units.len() / 2);
@@ -171,8 +174,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// What a whole module says after each pass, where functions alone do not say enough: a pass on loops, or one that
-    /// makes variables.
+    /// The history from dumps of whole modules, for units whose functions do not show enough, as
+    /// after a pass on loops or one that makes variables.
     fn alone(&self, test: &Test) -> Option<History> {
         let (frame, printed) = self.compiler.changes(test).ok()?;
         histories(&printed, &[frame]).pop()?
@@ -184,8 +187,8 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// The code of a test by itself, after each pass that changed something. Where some pass is wrong, all passes are
-/// looked at. Passes on machine code are not.
+/// The effects of the passes on a single test, from the changes that passes made. If the code is
+/// wrong, all passes are examined, but not those on machine code.
 pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
     let source = court.source(test).map_err(Failure::from)?;
     if compiler.runtime.kind != Kind::Clang {
@@ -195,7 +198,7 @@ pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes
     let mut dumps = list(&printed);
     match dumps.first_mut() {
         Some(first) if first.pass == START => first.pass = FRONT_END,
-        // No pass ran that could have changed something, as at -O0 of old versions.
+        // No pass ran that could change something, as at -O0 of old versions.
         _ => return blame(compiler, test, court, &[]),
     }
     let out = through(&frame, &points(test, &frame, &dumps), court, &source, &[]);
@@ -205,7 +208,7 @@ pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes
     }
 }
 
-/// The code of a test from step to step of its parts: of the one that is the whole test, or of its threads.
+/// The code of a test after each step of its units: of the whole test, or of its threads.
 fn together<'a>(test: &'a Test, frame: &'a Frame, histories: &'a [Arc<History>]) -> Vec<Point<'a>> {
     let mut order: Vec<(At, usize, usize)> = Vec::new();
     for (part, history) in histories.iter().enumerate() {
@@ -216,7 +219,7 @@ fn together<'a>(test: &'a Test, frame: &'a Frame, histories: &'a [Arc<History>])
     let mut out: Vec<Point> = Vec::new();
     for (i, (at, part, n)) in order.iter().enumerate() {
         now[*part] = *n;
-        // A pass on the whole module changes all of its functions at once.
+        // A pass on the whole module changes all functions at once.
         if at.round == 0 && order.get(i + 1).is_some_and(|(next, ..)| next == at) {
             continue;
         }
@@ -227,7 +230,7 @@ fn together<'a>(test: &'a Test, frame: &'a Frame, histories: &'a [Arc<History>])
             let mut modules = Vec::new();
             for (history, n) in histories.iter().zip(&now) {
                 for (function, _) in &history.frame.threads {
-                    // Parameters have the test's own names, in the same order.
+                    // The parameters have the same order as in the test.
                     own.threads[modules.len()].0.clone_from(function);
                     modules.push(&history.steps[*n].module);
                 }
@@ -241,8 +244,8 @@ fn together<'a>(test: &'a Test, frame: &'a Frame, histories: &'a [Arc<History>])
     out
 }
 
-/// The code of units that a compiler printed, by the functions that carry their numbers in their names; none of a unit whose
-/// code is not all in what was printed.
+/// The histories of units from a compiler's output, in which functions have the number of their
+/// unit in their names; `None` for a unit whose code was not printed completely.
 fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
     let mut units: Vec<Following> = frames.iter().map(Following::new).collect();
     let mut header = Module::default();
@@ -263,7 +266,8 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
         let on_module = dump.pass == START || dump.on == "[module]";
         let unit = match on_module {
             true => None,
-            // Of a loop, some compilers do not say where it is; then it is where the pass before ran.
+            // Some compilers do not name the function of a loop; it is then the function of the
+            // pass before.
             false => {
                 subject(dump.on, frames.len()).or_else(|| defined().filter(|_| !is_whole)).or(turn)
             }
@@ -274,7 +278,7 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
                 rounds.clear();
                 At { epoch, round: 0 }
             }
-            // Nothing that belongs to anyone.
+            // The dump belongs to no unit.
             None => continue,
             Some(unit) => {
                 let round = rounds.entry(unit).or_default();
@@ -292,7 +296,7 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
                 by_unit.entry(unit).or_default().push((name, function));
             }
         }
-        // A part of a function.
+        // The dump has only a part of a function.
         if let Some(unit) = unit.filter(|unit| !by_unit.contains_key(unit)) {
             units[unit].is_known = false;
         }
@@ -304,7 +308,7 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
     units.into_iter().map(Following::finish).collect()
 }
 
-/// A unit whose code is followed.
+/// A unit while its history is read.
 struct Following {
     frame: Frame,
     functions: BTreeMap<String, Function>,
@@ -353,7 +357,7 @@ impl Following {
     }
 }
 
-/// Whether each variable that a function names is one that is known; what is called need not be.
+/// Whether all variables that a function names are known; called functions need not be.
 fn names_only(function: &Function, header: &Module) -> bool {
     let known = |words: &[String], i: usize| {
         let called = words.get(i + 1).is_some_and(|w| w == "(");
@@ -363,7 +367,7 @@ fn names_only(function: &Function, header: &Module) -> bool {
     instructions.all(|words| (0..words.len()).all(|i| known(words, i)))
 }
 
-/// The number of the unit that a function or a variable is of: `@t3_P0`.
+/// The number of the unit of a function or variable: `@t3_P0`.
 fn number(name: &str) -> Option<usize> {
     let (number, _) = name.trim_start_matches('@').strip_prefix('t')?.split_once('_')?;
     number.parse().ok()
@@ -373,7 +377,8 @@ fn owner(name: &str, units: usize) -> Option<usize> {
     number(name).filter(|n| *n < units)
 }
 
-/// The unit that a pass ran on: a function, several of one unit (`(t0_P0, t0_P1)`), or a loop in a function.
+/// The unit that a pass ran on: a function, several of one unit (`(t0_P0, t0_P1)`), or a loop in a
+/// function.
 fn subject(on: &str, units: usize) -> Option<usize> {
     let on = on.rsplit_once(" in function ").map_or(on, |(_, function)| function);
     on.split([' ', ',', '(', ')']).find_map(|name| owner(name, units))
@@ -396,7 +401,7 @@ mod tests {
         format!("define void @{name}() {{\n  {line}\n  ret void\n}}\n")
     }
 
-    /// The passes of each unit's steps, with their places.
+    /// The passes of each unit's steps, with their epochs and rounds.
     fn steps(printed: &str) -> Vec<Option<Vec<(String, u32, u32)>>> {
         let all = histories(printed, &[frame(0), frame(1)]);
         let step = |s: &Step| (s.pass.clone(), s.at.epoch, s.at.round);
@@ -429,7 +434,7 @@ mod tests {
             after("B", "t1_P0", &function("t1_P0", TWO)),
             idle("C", "(t0_P0)"),
             after("C", "(t1_P0)", &function("t1_P0", THREE)),
-            // Attributes that change are no change of code.
+            // Changed attributes are not a change of code.
             after("D", "t1_P0", &function("t1_P0", THREE).replace("() {", "() #0 {")),
             after("M", "[module]", &(function("t0_P0", THREE) + &function("t1_P0", THREE))),
         ]
@@ -447,7 +452,7 @@ mod tests {
         let part = after("LoopRotatePass", "loop %3 in function t1_P0", "; Loop:\n3:\n");
         let found = steps(&(start() + &part));
         assert!(found[0].is_some() && found[1].is_none());
-        // Of a loop, older compilers do not say where it is.
+        // Older compilers do not name the function of a loop.
         let before = after("A", "t0_P0", &function("t0_P0", TWO));
         let part = after("LoopRotatePass", "<unnamed loop>", "; Loop:\n3:\n");
         let found = steps(&(start() + &before + &part));
@@ -456,7 +461,7 @@ mod tests {
             after("A", "t0_P0", &function("t0_P0", "%1 = load i32, ptr @switch.table.t0_P0"));
         let found = steps(&(start() + &table));
         assert!(found[0].is_none() && found[1].is_some());
-        // Nothing is known without what the passes began with.
+        // Without the first code, nothing is known.
         assert!(steps(&after("A", "t0_P0", &function("t0_P0", TWO)))[0].is_none());
     }
 }

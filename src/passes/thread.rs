@@ -1,8 +1,8 @@
-//! Makes the function of a module a thread of a litmus test: calls of the module's functions are
-//! replaced by their code, parameters by the locations that they point to, stack slots by locations of
-//! their own, and names by numbers, so that equal code has equal text.
+//! Makes a thread of a litmus test from a function of a module. Calls are replaced by the code of
+//! the called functions, parameters by the locations behind them, stack slots by locations, and
+//! names by numbers, so that equal code has equal text.
 //!
-//! It does not know passes, models, or what instructions do beyond where control goes.
+//! It does not know passes or models, and of instructions only those that transfer control.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use litmake_base::diag::Span;
 use litmake_isa::llvm::types::{Scalar, Type, skip};
 use litmake_litmus::{InitItem, InitValue, Line, Place, Type as Declared, Value};
 
-/// Functions that call one another deeper than this are refused.
+/// The deepest nesting of calls.
 const DEEPEST: usize = 16;
 
-/// A thread of more instructions is refused.
+/// The largest number of instructions in a thread.
 const MOST_LINES: usize = 4096;
 
 /// A function as a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// Its code, in the dialect of intermediate code.
+    /// The code, in the dialect of intermediate code.
     pub lines: Vec<Line>,
-    /// The locations that it has beside those of the test.
+    /// The locations in addition to those of the test.
     pub init: Vec<InitItem>,
-    /// Whether some value of it is left open (`undef`, `poison`).
+    /// Whether some value is undetermined (`undef`, `poison`).
     pub open: bool,
 }
 
-/// What a function becomes a thread with.
+/// The context in which a function becomes a thread.
 pub struct Given<'a> {
-    /// Where the functions are that it calls.
+    /// The module with the functions that it calls.
     pub module: &'a Module,
-    /// Which thread of the test it is.
+    /// The number of the thread.
     pub thread: usize,
     /// The location behind each parameter.
     pub params: &'a [String],
@@ -40,7 +40,7 @@ pub struct Given<'a> {
     pub globals: &'a [(String, String)],
 }
 
-/// The thread that a function of a module makes.
+/// Makes a thread from a function of a module.
 pub fn thread(function: &str, given: &Given) -> Result<Thread, String> {
     let symbol = format!("@{function}");
     let f = given
@@ -61,11 +61,11 @@ pub fn thread(function: &str, given: &Given) -> Result<Thread, String> {
     writer.finish()
 }
 
-/// A token of a line; which block a phi instruction names is known once all is written.
+/// A token of a line. The labels in a phi instruction are filled in when all lines are written.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    /// The last label of a block of a copy of a function.
+    /// The label at the end of a block in a copy of a function.
     End(usize, usize),
 }
 
@@ -82,18 +82,18 @@ struct Writer<'a> {
     labels: usize,
     slots: usize,
     copies: usize,
-    /// For each block of each copy, the label under which it ends.
+    /// The label at the end of each block of each copy.
     ends: BTreeMap<(usize, usize), usize>,
     open: bool,
 }
 
-/// Where the values that a called function returns go.
+/// Where a called function returns to, and the values that it returns.
 struct Return {
     after: usize,
     values: Vec<(Vec<String>, usize)>,
 }
 
-/// A function's names in one copy of it.
+/// The names in one copy of a function.
 struct Names<'f> {
     copy: usize,
     values: BTreeMap<&'f str, Vec<String>>,
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The location that stands for a stack slot.
+    /// The location for a stack slot.
     fn slot(&mut self, words: &[String]) -> Result<String, String> {
         let expanded = self.expanded(&words[1..]);
         let rest: Vec<&str> = expanded.iter().map(String::as_str).collect();
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
         Ok(format!("@{name}"))
     }
 
-    /// Declares a location: so many values of so many bytes.
+    /// Declares a location of `count` values of `unit` bytes.
     fn declare(&mut self, name: &str, unit: u64, count: u64, value: Option<InitValue>) {
         let one = Declared::Int { bytes: unit as u8, signed: false };
         let ty = if count == 1 { one } else { Declared::Array(one.into(), count) };
@@ -205,10 +205,10 @@ impl<'a> Writer<'a> {
         self.init.insert(name.to_string(), item);
     }
 
-    /// Words with the module's named types written out.
+    /// The words with named types replaced by their definitions.
     fn expanded(&self, words: &[String]) -> Vec<String> {
         let mut out = words.to_vec();
-        // A type that names itself stays unread.
+        // A recursive type stays as it is.
         for _ in 0..DEEPEST {
             let types = &self.given.module.types;
             if !out.iter().any(|w| types.contains_key(w)) {
@@ -279,7 +279,7 @@ impl<'a> Writer<'a> {
                 }
                 Some("phi") => {
                     let mut pieces = self.pieces(dst, rest, names)?;
-                    // Of `[ value, %block ]`, the block as it ends.
+                    // In `[ value, %block ]`, the label is the one at the end of the block.
                     for i in 0..pieces.len().saturating_sub(1) {
                         if let (Piece::Text(name), Piece::Text(close)) =
                             (&pieces[i], &pieces[i + 1])
@@ -299,7 +299,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        // A block of nothing but what was left out.
+        // A block whose instructions were all left out.
         if label.is_some() {
             self.line(&mut label, Vec::new())?;
         }
@@ -307,7 +307,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The function that a call runs, where the module has it, and the words of its arguments.
+    /// The function that a call runs, if the module has it, and the words of its arguments.
     fn called<'w>(&self, words: &'w [String]) -> Option<(&'a Function, &'w [String])> {
         let at = words.iter().position(|w| w.starts_with('@') || w == "asm")?;
         let f = self.given.module.functions.get(&words[at])?;
@@ -316,7 +316,7 @@ impl<'a> Writer<'a> {
         Some((f, &rest[..skip(&view)?]))
     }
 
-    /// The values of a call's arguments, without their types and attributes.
+    /// The values of a call's arguments, without types and attributes.
     fn arguments(&mut self, words: &[String], names: &Names) -> Result<Vec<Vec<String>>, String> {
         let mut out = Vec::new();
         let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or(&[]);
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
         let expanded = self.expanded(words);
         let view: Vec<&str> = expanded.iter().map(String::as_str).collect();
         let (_, mut at) = Type::read(&view, self.given.module.pointer())?;
-        // Attributes stand before the value, which is the last word unless it is an expression.
+        // Attributes come before the value, which is the last word unless it is an expression.
         loop {
             let rest = &view[at..];
             let word =
@@ -358,7 +358,7 @@ impl<'a> Writer<'a> {
         self.words(&expanded[at..], names)
     }
 
-    /// Words in the names of the thread.
+    /// The words with the thread's names.
     fn words(&mut self, words: &[String], names: &Names) -> Result<Vec<String>, String> {
         let mut out = Vec::with_capacity(words.len());
         for word in words {
@@ -379,7 +379,7 @@ impl<'a> Writer<'a> {
         Ok(out)
     }
 
-    /// A variable as a location.
+    /// The location for a variable.
     fn symbol(&mut self, word: &str) -> Result<String, String> {
         let name = word[1..].trim_matches('"');
         if let Some((_, location)) = self.given.globals.iter().find(|(symbol, _)| symbol == name) {
@@ -404,7 +404,7 @@ impl<'a> Writer<'a> {
         Ok(format!("@{location}"))
     }
 
-    /// The values that a variable holds, which are of one size, and their bytes.
+    /// The initial values of a variable, which all have one size, and that size in bytes.
     fn initial(&self, words: &[String]) -> Result<(u64, Vec<i128>), String> {
         let words = self.expanded(words);
         let view: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -480,7 +480,7 @@ impl<'a> Writer<'a> {
             }
             texts.push(join(&words));
         }
-        // Labels are numbered by their places.
+        // Labels are numbered in order.
         let mut numbers = BTreeMap::new();
         for label in self.lines.iter().filter_map(|w| w.label).filter(|l| used.contains(l)) {
             let n = numbers.len();
@@ -502,7 +502,7 @@ fn text(line: &str) -> Vec<Piece> {
     vec![Piece::Text(line.to_string())]
 }
 
-/// A text with the labels that it names by their numbers.
+/// The text with its labels renumbered.
 fn renumbered(text: &str, numbers: &BTreeMap<usize, usize>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -519,7 +519,7 @@ fn renumbered(text: &str, numbers: &BTreeMap<usize, usize>) -> String {
     out + rest
 }
 
-/// Words as a line that people read.
+/// The words as a line for people.
 fn join(words: &[String]) -> String {
     let mut out = String::new();
     for word in words {
@@ -533,13 +533,14 @@ fn join(words: &[String]) -> String {
     out
 }
 
-/// The value that a called function gives: of a type that is said first, by where it returned.
+/// The result of a called function as a phi of the returned values. Each value begins with its
+/// type.
 fn phi(dst: &str, values: &[(Vec<String>, usize)]) -> Result<String, String> {
     let Some((first, _)) = values.first() else {
         return Ok(format!("{dst} = freeze i32 poison"));
     };
     let view: Vec<&str> = first.iter().map(String::as_str).collect();
-    // How many words the type has is the same for pointers of any width.
+    // The number of words in the type does not depend on the width of pointers.
     let (_, n) = Type::read(&view, 64)?;
     let mut out = format!("{dst} = phi {}", first[..n].join(" "));
     for (i, (value, label)) in values.iter().enumerate() {
@@ -622,7 +623,7 @@ define internal i32 @twice(i32 noundef %v) {
         let table = thread.init.iter().find(|i| i.place.to_string() == "module_table");
         let values = [4, 5, 6].map(Value::Int).to_vec();
         assert_eq!(table.and_then(|t| t.value.clone()), Some(InitValue::Array(values)));
-        // What is left is the code of one function: what it computes is what the module does.
+        // The remaining code is one function that computes what the module computes.
         let source = litmake_base::diag::Source::new("t", "");
         let lines = &thread.lines;
         let code = litmake_isa::Isa::thread(

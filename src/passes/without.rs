@@ -1,9 +1,10 @@
-//! A second opinion on a pass of gcc: is the machine code right where gcc leaves that pass out?
+//! Asks for a second opinion on a pass of gcc: makes gcc leave the pass out, and checks whether the
+//! machine code is then right.
 //!
-//! `-fdisable-tree-PASS` and `-fdisable-rtl-PASS` have gcc leave a pass out. Some passes make what all later ones need, so that
-//! gcc fails without them; then the others are left out, together, as far as gcc goes on without them. What is left out
-//! changes what later passes are given, so that this supports a suspicion or weakens it, and is none by itself. It does not
-//! know how a pass came under suspicion.
+//! `-fdisable-tree-PASS` and `-fdisable-rtl-PASS` make gcc leave a pass out. gcc fails without some
+//! passes; then as many of the others as possible are left out together. Leaving passes out changes
+//! the input of later passes, so the result only supports or weakens a suspicion. This module does
+//! not know how a pass came under suspicion.
 
 use super::cross::{Asked, extended};
 use super::gcc::Pass;
@@ -11,28 +12,30 @@ use super::judge::Court;
 use litmake_base::failure::Failure;
 use litmake_toolchain::compile::Compiler;
 
-/// So often gcc is run at most to find out which passes it can leave out together. What it was not asked about stays.
+/// How often gcc is run to find the passes that it can leave out together. Passes that were not
+/// tried stay.
 const TRIALS: usize = 40;
 
-/// What leaving passes out says.
+/// The result of leaving passes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
-    /// Without the pass the code is right.
+    /// The code is right without the pass.
     Right,
-    /// Without the pass the code is wrong all the same.
+    /// The code is still wrong without the pass.
     Wrong,
-    /// The pass cannot be left out. With so many of the others left out, the code is wrong or not.
+    /// The pass cannot be left out. Says whether the code is wrong with this many of the other
+    /// passes left out.
     #[expect(missing_docs, reason = "they are told above")]
     Needed { others: usize, of: usize, is_wrong: bool },
 }
 
 impl Opinion {
-    /// Whether it supports the suspicion against the pass.
+    /// Whether the result supports the suspicion against the pass.
     pub fn supports(&self) -> bool {
         matches!(self, Opinion::Right | Opinion::Needed { is_wrong: true, .. })
     }
 
-    /// It in words, for the pass's name.
+    /// A description in words, given the name of the pass.
     pub fn said(&self, pass: &str) -> String {
         match self {
             Opinion::Right => format!("where gcc leaves {pass} out, the code is right"),
@@ -50,7 +53,8 @@ impl Opinion {
     }
 }
 
-/// What leaving out a pass says of a test whose machine code is wrong; `others` are the passes that changed something beside it.
+/// Leaves a pass out, for a test whose machine code is wrong. `others` are the other passes that
+/// changed something.
 pub fn opinion(
     compiler: &Compiler,
     asked: &Asked,
@@ -59,7 +63,7 @@ pub fn opinion(
     others: &[Pass],
 ) -> Result<Opinion, Failure> {
     if !pass.is_needed() {
-        // The code is that of the test only where it can still do what the test does step by step.
+        // Code without all interleavings of the test does not implement it.
         let code = compiled(compiler, asked, std::slice::from_ref(pass));
         if let Ok(code) = code
             && court.can_interleave(asked.test, &code, asked.model(compiler))?
@@ -100,7 +104,8 @@ fn compiled(
     asked.compiled(compiler, &extended(compiler.profile, &words))
 }
 
-/// Adds to a list what can be added to it: all of some candidates, or what can be added of one half and then of the other.
+/// Adds as many candidates to a list as `goes` allows: all of them, or those of one half and then
+/// of the other.
 fn grow<T: Clone>(
     goes: &mut dyn FnMut(&[T]) -> bool,
     list: &mut Vec<T>,
@@ -135,13 +140,13 @@ mod tests {
             let expected: Vec<u32> = all.iter().filter(|n| !needed.contains(n)).copied().collect();
             assert_eq!(list, expected);
         }
-        // Two that do not go together: the first stays.
+        // Two passes that cannot be left out together: the first is.
         let (mut list, mut trials) = (Vec::new(), TRIALS);
         let mut goes = |l: &[u32]| !(l.contains(&3) && l.contains(&30));
         grow(&mut goes, &mut list, &all, &mut trials);
         assert_eq!(list.len(), 39);
         assert!(list.contains(&3) && !list.contains(&30));
-        // What it is too late to ask about is not added.
+        // Passes are not added once the trials are used up.
         let (mut list, mut trials, mut asked) = (Vec::new(), 5, 0);
         let mut goes = |l: &[u32]| {
             asked += 1;

@@ -1,4 +1,6 @@
-//! The cuts: each makes of a function's body the bodies that are one step smaller.
+//! The cuts: for the body of a function, each gives the bodies that are one step smaller.
+//!
+//! It does not know what the code does.
 
 use litmake_base::diag::Span;
 use litmake_litmus::Type;
@@ -7,18 +9,18 @@ use litmake_litmus::c::orders::{self, Kind};
 
 type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
 
-/// The kinds of cuts, the largest first: statements, then what is around statements, then
-/// orders and values.
+/// The kinds of cuts, the largest first: statements, then what encloses statements, then orders and
+/// values.
 pub const CUTS: [Cut; 3] = [
     |body| lists(body, &drop_statement),
     |body| lists(body, &unwrap),
     |body| lists(body, &|s| inside(s, &simpler)),
 ];
 
-/// What a statement may become: each is a list of statements that stands in its place.
+/// The possible replacements of a statement, each a list of statements.
 type Change<'c> = &'c dyn Fn(&Stmt) -> Vec<Vec<Stmt>>;
 
-/// Every list in which one statement, here or further down, was changed.
+/// Every list in which one statement, at this level or below, was changed.
 fn lists(body: &[Stmt], change: Change) -> Vec<Vec<Stmt>> {
     let mut out = Vec::new();
     for (i, statement) in body.iter().enumerate() {
@@ -34,7 +36,7 @@ fn lists(body: &[Stmt], change: Change) -> Vec<Vec<Stmt>> {
     out
 }
 
-/// A statement as one: a block where it is not one.
+/// A list as one statement: a block, unless it is a single statement that needs none.
 fn joined(mut list: Vec<Stmt>) -> Box<Stmt> {
     Box::new(match list.len() {
         1 if !matches!(list[0].kind, StmtKind::Decl(_)) => list.remove(0),
@@ -42,7 +44,7 @@ fn joined(mut list: Vec<Stmt>) -> Box<Stmt> {
     })
 }
 
-/// The statements in a body, without the block around them.
+/// The statements of a body, without the enclosing block.
 fn flat(s: &Stmt) -> Vec<Stmt> {
     match &s.kind {
         StmtKind::Block(list) => list.clone(),
@@ -51,7 +53,7 @@ fn flat(s: &Stmt) -> Vec<Stmt> {
     }
 }
 
-/// The statement with a change somewhere below it.
+/// The statement with a change somewhere inside it.
 fn below(s: &Stmt, change: Change) -> Vec<Stmt> {
     let make = |kind| Stmt::new(kind, s.span);
     let bodies = |b: &Stmt| lists(&flat(b), change).into_iter().map(joined);
@@ -109,14 +111,14 @@ fn drop_statement(s: &Stmt) -> Vec<Vec<Stmt>> {
     }
 }
 
-/// What a loop does in one round: nothing leaves it, for there is no loop any more.
+/// One round of a loop's body, without the jumps that leave the loop.
 fn once(body: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = Vec::new();
     for mut s in body {
         match &mut s.kind {
             StmtKind::Break | StmtKind::Continue => continue,
             StmtKind::Block(list) => *list = once(std::mem::take(list)),
-            // What leaves a loop within goes on where it did.
+            // Jumps in an inner loop still belong to it.
             StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {}
             _ => s.each_part_mut(&mut |part| {
                 if let Part::Stmt(inner) = part {
@@ -129,7 +131,7 @@ fn once(body: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// The simplest loop around what one does: two rounds that nothing cuts short.
+/// The simplest loop around a loop's body: two rounds, without jumps.
 fn twice(body: &Stmt) -> Stmt {
     let named = |name: &str| Box::new(Expr::name(name));
     let make = |kind| Expr::new(kind, Span::default());
@@ -151,8 +153,7 @@ fn twice(body: &Stmt) -> Stmt {
     )
 }
 
-/// What stands around statements goes; a local stays without what computes it, or what
-/// computes it without the local.
+/// Removes what encloses statements, and keeps a call that computes a local without the local.
 fn unwrap(s: &Stmt) -> Vec<Vec<Stmt>> {
     match &s.kind {
         StmtKind::If { yes, no, cond } => {
@@ -229,13 +230,13 @@ fn inside(s: &Stmt, change: &dyn Fn(&Expr) -> Vec<Expr>) -> Vec<Vec<Stmt>> {
     out
 }
 
-/// An order as an expression.
+/// A memory order as an expression.
 pub fn order(name: &str) -> Expr {
     Expr::name(&format!("memory_order_{name}"))
 }
 
-/// Simpler expressions in the place of one: an order is weaker, a number is 1, an operation is
-/// one of its operands, or one of which there is more.
+/// Simpler expressions for one: a weaker order, a smaller number, one operand of an operation, or a
+/// simpler operation.
 fn simpler(e: &Expr) -> Vec<Expr> {
     let make = |kind| Expr::new(kind, e.span);
     let mut out = Vec::new();
@@ -255,7 +256,8 @@ fn simpler(e: &Expr) -> Vec<Expr> {
             }
         }
         ExprKind::Cast(_, a) => out.push((**a).clone()),
-        // What is written to memory need not depend on what was there. Locals count the rounds of loops.
+        // A write to memory need not depend on the old value. Locals are excluded, because they
+        // count the rounds of loops.
         ExprKind::Assign(Some(_), to, value) if !is_local(to) => {
             out.push(make(ExprKind::Assign(None, to.clone(), value.clone())));
         }
@@ -278,9 +280,9 @@ fn is_local(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Name(_))
 }
 
-/// Simpler operations in the place of one, the largest step first. Every step goes one way alone, so
-/// that wherever a reduction comes from it ends at the same operation: loads and stores before
-/// read-modify-writes, of these additions of 1, and the weakest orders.
+/// Simpler operations for one, the largest steps first. Steps have one direction only, so that
+/// every reduction ends at the same operation: loads and stores before read-modify-writes, among
+/// these additions of 1, and the weakest orders.
 fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
     let Some((core, kinds)) = orders::orders(name) else { return Vec::new() };
     let mut out = Vec::new();
@@ -300,7 +302,7 @@ fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
         let fits = |o: &&&str| said(0).is_some_and(|now| orders::at_least(now, o));
         list.find(fits).map_or_else(|| order("relaxed"), |o| order(o))
     };
-    // One that succeeds has written, and one that fails has read.
+    // A successful compare-exchange is a write, and a failed one is a read.
     if let (true, [place, _, value, ..]) = (core.contains("compare_exchange"), args) {
         let load = vec![place.clone(), strongest(Kind::Load)];
         let store = vec![place.clone(), value.clone(), strongest(Kind::Store)];
@@ -325,7 +327,7 @@ fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
     if core == "atomic_compare_exchange_weak" {
         out.push(Expr::call("atomic_compare_exchange_strong_explicit", args.to_vec()));
     }
-    // What is written need not depend on what was read; the expected value is behind a pointer.
+    // A written value need not depend on a read value. The expected value is behind a pointer.
     let value = if core.contains("compare_exchange") { 2 } else { 1 };
     if let Some(ExprKind::Name(_)) = args[..first].get(value).map(|e| &e.kind) {
         let mut args = args.to_vec();
@@ -343,7 +345,7 @@ fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
     out
 }
 
-/// An expression with its `i`th child, as [`Expr::children`] counts, replaced.
+/// The expression with its `i`th child replaced, in the order of [`Expr::children`].
 fn with_child(kind: &ExprKind, i: usize, new: Expr) -> Option<ExprKind> {
     let mut kind = kind.clone();
     let slot: &mut Expr = match (&mut kind, i) {

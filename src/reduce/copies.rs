@@ -1,8 +1,8 @@
-//! What only holds a value that is elsewhere: the tests in which one variable has the place of two, and in
-//! which what a thread stores for itself is not stored.
+//! Removes copies: joins two variables with equal values, and keeps a value in a local that a
+//! thread stored to memory for itself.
 //!
-//! Each test is a try. Whether it still shows is for others to say: nothing here knows whether the two
-//! are equal all the time.
+//! Each result is a candidate. The caller checks whether it still shows the difference; nothing
+//! here checks that the values are always equal.
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Part, Stmt, StmtKind, UnaryOp};
@@ -10,7 +10,7 @@ use litmake_litmus::{Body, Test};
 
 use super::normal;
 
-/// Tests in which a copy (`a = b;`, or `int a = b;`) is gone, and `b` is called `a`.
+/// Tests without a copy (`a = b;` or `int a = b;`), in which `b` is renamed to `a`.
 pub fn joined(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for (t, body) in test.threads.iter().enumerate() {
@@ -28,7 +28,7 @@ pub fn joined(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Tests in which what a thread stores and reads back is not stored: the value stands where it was read.
+/// Tests without a store whose value the same thread reads back; the first read becomes the value.
 pub fn not_stored(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for (t, body) in test.threads.iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn not_stored(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Asks each expression until one says yes.
+/// Applies `f` to expressions in order until it returns true.
 fn in_statement(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr) -> bool) -> bool {
     fn below(e: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) -> bool {
         let mut done = f(e);
@@ -104,7 +104,7 @@ fn read(e: &Expr) -> Option<&str> {
 struct Copy {
     to: String,
     from: String,
-    /// It is where `to` is declared.
+    /// Whether the copy is the declaration of `to`.
     declares: bool,
 }
 
@@ -129,7 +129,7 @@ fn copy(s: &Stmt) -> Option<Copy> {
 fn without(body: &[Stmt], c: &Copy) -> Vec<Stmt> {
     let is_it =
         |s: &Stmt| copy(s).is_some_and(|o| (o.to, o.from) == (c.to.clone(), c.from.clone()));
-    // A number that `from` begins with is what `to` begins with: where it is put there says nothing.
+    // If `from` begins with a number, so does `to`, wherever the number was assigned.
     let mut first = None;
     let mut out = rewrite(body.to_vec(), &mut |s| match &s.kind {
         _ if is_it(&s) => Vec::new(),
@@ -162,7 +162,7 @@ fn without(body: &[Stmt], c: &Copy) -> Vec<Stmt> {
     })
 }
 
-/// The statements, each replaced by those that `f` makes of it, the innermost first.
+/// Replaces each statement by the statements that `f` makes of it, the innermost first.
 pub fn rewrite(body: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
     let mut out = Vec::new();
     for mut s in body {

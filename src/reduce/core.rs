@@ -1,11 +1,11 @@
-//! The core of what shows: the threads that are to blame, in a form that depends neither on the
+//! Finds the core of a difference: the threads to blame, in a form that depends neither on the
 //! threads that watch them nor on the shape of the test.
 //!
-//! A thread is to blame where the difference still shows when every other thread is as strongly
-//! ordered as can be: then it lies in nothing but the code of that thread. Behind such watchers the
-//! thread is reduced further, and plain accesses beside the operation at fault become stores that
-//! the watcher reads, wherever it shows that way too. So message passing, `S` and `R` around the same
-//! operation have one core.
+//! A thread is to blame if the difference still shows when every other thread is ordered as
+//! strongly as possible: the cause then lies in the code of that thread alone. Beside such watchers
+//! the thread is reduced further. Plain accesses beside the operation at fault become stores that
+//! the watcher reads, if the difference still shows. So message passing, `S` and `R` around the
+//! same operation have one core. It does not know what the difference is.
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, IntLit, Part, Stmt, StmtKind};
@@ -19,18 +19,18 @@ use super::copies::rewrite;
 use super::normal::{is_constant, normal, uses};
 use super::{code, descend, fewer_observed, finish, names, with_body};
 
-/// The threads to blame for what shows in a test.
+/// The threads to blame for the difference of a test.
 #[derive(Clone, Debug)]
 pub struct Core {
-    /// The test in which they were found, in normal form.
+    /// The test in which the difference shows, in normal form.
     pub test: Test,
-    /// Which of its threads they are.
+    /// The threads of that test that are to blame.
     pub threads: Vec<usize>,
-    /// What they do, with neutral names: equal for equal cores.
+    /// The code of these threads with neutral names; equal for equal cores.
     pub key: String,
 }
 
-/// The core of a test that is reduced already.
+/// The core of a reduced test.
 pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Core {
     let n = test.threads.len();
     let all = || Core { test: test.clone(), threads: (0..n).collect(), key: key(test, None) };
@@ -41,7 +41,7 @@ pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bo
         (0..n).filter_map(|t| Some((t, strengthened(test, &[t])?))).collect();
     let asked: Vec<Test> = watched.iter().map(|(_, test)| test.clone()).collect();
     let blamed = watched.into_iter().zip(shows(&asked)).filter(|(_, shows)| *shows);
-    // Where each of several is to blame by itself, it is most often for the same reason.
+    // If several threads are to blame, each alone, they usually are for the same reason.
     let first = blamed.map(|(w, _)| w).min_by_key(|(t, test)| key(test, Some(*t)));
     let Some((thread, watched)) = first else { return all() };
     let best = descend(&watched, budget, &|test| smaller_beside(test, thread), shows);
@@ -50,7 +50,7 @@ pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bo
     Core { test: best, threads: vec![thread], key }
 }
 
-/// The text of some threads of a test, in normal form: of one, or of all.
+/// The text of one thread or of all threads, in normal form.
 fn key(test: &Test, thread: Option<usize>) -> String {
     let mut own = test.clone();
     if let Some(t) = thread {
@@ -90,7 +90,7 @@ fn key(test: &Test, thread: Option<usize>) -> String {
         Body::C(f) => print_function(f),
         Body::Asm(lines) => lines.iter().map(|l| format!("{}\n", l.text)).collect(),
     }));
-    // What locations hold at first matters where it is no number that any test could have.
+    // Initial values are part of the key if they are more than a plain number.
     out.extend(own.init.iter().map(litmus::init_text));
     out.concat()
 }
@@ -107,7 +107,7 @@ fn uses_any(body: &[Stmt], name: &str) -> bool {
     uses(&f, name) > 0
 }
 
-/// Which values are stored and expected says nothing of a core, but for 0.
+/// Replaces stored and expected values above 1 by 1: values do not distinguish cores, except for 0.
 fn neutral_values(s: &mut Stmt) {
     if let StmtKind::Decl(list) = &mut s.kind {
         for Declarator { init, .. } in list {
@@ -134,7 +134,8 @@ fn neutral_values(s: &mut Stmt) {
     });
 }
 
-/// The test with all threads but some as strongly ordered as can be; nothing where a thread is no C.
+/// The test with all threads except `but` ordered as strongly as possible; `None` if a thread is
+/// not C.
 pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
     let mut out = test.clone();
     for (t, body) in out.threads.iter_mut().enumerate() {
@@ -148,7 +149,8 @@ pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
             Stmt::new(StmtKind::Expr(call), Span::default())
         };
         f.body = rewrite(std::mem::take(&mut f.body), &mut |s| match s.kind {
-            // A constant, and leaving a loop, access nothing; and the first part of `for` is one declaration.
+            // A constant or a jump accesses no memory, and the first part of a `for` must stay a
+            // single declaration.
             StmtKind::Decl(_) if is_constant(&s) => vec![s],
             StmtKind::Break | StmtKind::Continue | StmtKind::Empty => vec![s],
             _ => vec![fence(), s],
@@ -172,7 +174,7 @@ fn strengthen(s: &mut Stmt) {
     });
 }
 
-/// The tests that are one step smaller in one thread, whatever watches it.
+/// The candidates for a test in which only one thread matters, whatever the others do.
 fn smaller_beside(test: &Test, thread: usize) -> Vec<Test> {
     let Body::C(f) = &test.threads[thread] else { return Vec::new() };
     let mut out = Vec::new();
@@ -198,7 +200,8 @@ enum Access {
     Store,
 }
 
-/// The one access of a location that stands by itself in a thread: its place, and what it is.
+/// The only access of a location in a thread, if it is a statement of its own: its index, its kind,
+/// and the local for its result.
 fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String>)> {
     if uses(f, name) != 1 {
         return None;
@@ -233,8 +236,8 @@ fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String
     found
 }
 
-/// The test in which a relaxed access of a thread, and the one that watches it, go in another
-/// direction: a store that is read before a load that is written, and that before two stores.
+/// The tests in which a relaxed access of a thread and the access that watches it change their
+/// kinds. A store that is read is preferred to a load of what is written, and that to two stores.
 fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
     let functions: Vec<&Function> = test
         .threads
@@ -259,7 +262,7 @@ fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
                 ..functions[thread].clone()
             })
             .contains("memory_order_relaxed");
-    // What is read must not be needed elsewhere.
+    // The result of the load must not be used elsewhere.
     let elsewhere = || {
         let mut rest = functions[thread].clone();
         rest.body.remove(at);
@@ -285,8 +288,8 @@ fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
     better.iter().map(one).collect()
 }
 
-/// The test in which a thread does in any case what it does under conditions, and all that it reads is
-/// observed, since it is not told any more by what the thread does.
+/// The test in which a thread executes its conditional statements unconditionally. All its locals
+/// are observed, because its actions no longer show what it read.
 fn unconditional(test: &Test, thread: usize) -> Option<Test> {
     let Body::C(f) = &test.threads[thread] else { return None };
     let mut changed = false;
@@ -312,7 +315,7 @@ fn unconditional(test: &Test, thread: usize) -> Option<Test> {
     Some(out)
 }
 
-/// Makes a statement a load or a store of a location; what is loaded is observed.
+/// Replaces a statement by a load or a store of a location; the loaded value is observed.
 fn set(test: &mut Test, thread: usize, at: usize, name: &str, access: Access, how: &str) {
     let taken = super::names::declared(test);
     let Body::C(f) = &mut test.threads[thread] else { return };

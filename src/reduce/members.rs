@@ -1,4 +1,6 @@
-//! Structures: what of their members a test can do without, and members as locations of their own.
+//! Reduces structures: removes and simplifies members, and makes members locations of their own.
+//!
+//! It does not know which of the tests still show the difference.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use litmake_litmus::{self as litmus, Body, InitItem, Place, Test, Type};
 use super::reach::{bottom_up, each_body, each_expr};
 use super::types::{functions, plain, unqualified};
 
-/// Tests without the members that nobody names: without all of them, or one.
+/// Tests without the members that no expression names: without all of them, and without each.
 pub fn fewer(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for s in structs(test) {
@@ -29,7 +31,7 @@ pub fn fewer(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Tests with plainer members, or with the members of a location as locations of their own.
+/// Tests with simpler types of members, or with the members of a location as locations.
 pub fn simpler(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for s in structs(test) {
@@ -62,19 +64,19 @@ fn is_named(test: &Test, member: &str) -> bool {
     found
 }
 
-/// The test in which a structure has other members.
+/// The test with other members of a structure.
 fn with_members(test: &Test, of: &Struct, members: Vec<Member>) -> Option<Test> {
     if members.is_empty() || members == of.members {
         return None;
     }
     let new = Struct { members, ..of.clone() };
     let definition = |s: &Struct| s.definition(&|ty| ty.clone());
-    // The definition is the one place where the members are listed.
+    // Members are listed in the definition only.
     let text = litmus::write(test).replacen(&definition(of), &definition(&new), 1);
     litmus::read(&Source::new(test.source.name.clone(), text)).ok()
 }
 
-/// The test in which the members of a location are locations.
+/// The test in which the used members of a location are locations themselves.
 fn apart(test: &Test, name: &str) -> Option<Test> {
     let param = functions(test).flat_map(|f| &f.params).find(|p| p.name == name)?;
     let Type::Pointer(object) = param.ty.bare() else { return None };
@@ -101,7 +103,7 @@ fn apart(test: &Test, name: &str) -> Option<Test> {
     });
     used.sort();
     used.dedup();
-    // Members of a union that have the same bytes are no locations apart.
+    // Members of a union share their bytes, so they cannot become separate locations.
     if whole || used.is_empty() || of.is_union && used.len() > 1 {
         return None;
     }
@@ -131,7 +133,7 @@ fn apart(test: &Test, name: &str) -> Option<Test> {
     Some(out)
 }
 
-/// Puts a location in the place of a member, where an expression is one.
+/// Replaces an access of a member by an access of its location.
 fn member(
     e: &mut Expr,
     of: &str,
@@ -150,7 +152,7 @@ fn member(
                 _ => Expr::new(ExprKind::Unary(UnaryOp::Deref, Box::new(location)), e.span),
             };
         }
-        // The address of what a pointer points to is the pointer.
+        // `&*p` is `p`.
         ExprKind::Unary(UnaryOp::Addr, to) => {
             if let ExprKind::Unary(UnaryOp::Deref, pointer) = &to.kind {
                 *e = (**pointer).clone();

@@ -1,7 +1,7 @@
-//! Reducing a test: what can be left out while something still shows.
+//! Reduces a test for as long as a property still shows.
 //!
-//! It takes C tests apart and asks whoever calls it; it does not know compilers, models, or what
-//! it is that shows.
+//! It takes C tests apart and asks its caller about each candidate. It does not know compilers,
+//! models, or the property.
 
 mod code;
 mod copies;
@@ -27,18 +27,19 @@ use litmake_litmus::{
     self as litmus, Arch, Body, CmpOp, Condition, Operand, Place, Prop, Quantifier, Test, canon,
 };
 
-/// How many candidates are asked about together: a compiler starts once for all of them.
+/// How many candidates the caller is asked about at once, so that a compiler starts once for all of
+/// them.
 const TOGETHER: usize = 24;
 
-/// Reduces a test for as long as some smaller one still shows, and `budget` candidates are not
-/// used up. `shows` answers for each candidate; the first that shows, of an order that begins
-/// with the largest cuts, is reduced further.
+/// Reduces a test until no smaller one shows the property, or `budget` candidates are used up.
+/// `shows` answers for each candidate. Candidates are ordered by the size of the cut, the largest
+/// first, and the first that shows is reduced further.
 pub fn reduce(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
     descend(test, budget, &smaller, shows)
 }
 
-/// Reduces a test on to where tests that show the same end alike: beside what is left out, types become
-/// plain, plain accesses atomic and relaxed, and what is reached in a roundabout way is reached directly.
+/// Reduces a test further, so that different tests with one cause end alike: types become plain,
+/// plain accesses become atomic and relaxed, and indirect accesses become direct.
 pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
     let plainer = |test: &Test| {
         let mut out = smaller(test);
@@ -48,7 +49,7 @@ pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<
     descend(test, budget, &plainer, shows)
 }
 
-/// Tests that do the same in a simpler way: each is a try.
+/// Candidates that do the same in a simpler way.
 fn simpler(test: &Test) -> Vec<Test> {
     let mut out = types::plainer(test);
     out.extend(reach::simpler(test));
@@ -58,7 +59,7 @@ fn simpler(test: &Test) -> Vec<Test> {
     finish(out)
 }
 
-/// Goes from a test to one of its candidates that shows, and on from there.
+/// Replaces a test by the first of its candidates that shows the property, again and again.
 fn descend(
     test: &Test,
     budget: usize,
@@ -78,7 +79,7 @@ fn descend(
             let chunk = &chunk[..chunk.len().min(left)];
             left -= chunk.len();
             let shown = shows(chunk);
-            // One that shows and is not taken may be a candidate of the next test, too.
+            // A candidate that shows but is not taken may be a candidate of the next test, too.
             let not = chunk.iter().zip(&shown).filter(|(_, shows)| !**shows);
             seen.extend(not.map(|(c, _)| canon::canonical_hash(c)));
             if let Some(i) = shown.iter().position(|s| *s) {
@@ -91,8 +92,8 @@ fn descend(
     }
 }
 
-/// The tests that one cut makes of a C test, those with the largest cuts first. Each is read
-/// again from its text, as whoever gets it would.
+/// The tests that one cut makes of a C test, the largest cuts first. Each is read again from its
+/// text, as a user would read it.
 pub fn smaller(test: &Test) -> Vec<Test> {
     if test.arch != Arch::C {
         return Vec::new();
@@ -123,7 +124,7 @@ pub fn smaller(test: &Test) -> Vec<Test> {
     finish(out)
 }
 
-/// Candidates as whoever gets them would read them.
+/// Writes the candidates and reads them again, as a user would.
 fn finish(candidates: Vec<Test>) -> Vec<Test> {
     candidates.into_iter().map(forget).filter_map(|t| read_again(&t)).collect()
 }
@@ -137,8 +138,8 @@ fn with_body(test: &Test, thread: usize, body: Vec<litmus::c::ast::Stmt>) -> Tes
     out
 }
 
-/// The test whose condition is that an outcome is there. What the condition does not name is not
-/// observed.
+/// The test with the condition that an outcome exists. Places that the outcome does not name are
+/// not observed.
 pub fn asking(test: &Test, outcome: &[(Place, litmus::Value)]) -> Option<Test> {
     let atoms = outcome
         .iter()
@@ -159,7 +160,7 @@ fn read_again(test: &Test) -> Option<Test> {
     litmus::read(&Source::new(test.source.name.clone(), text)).ok()
 }
 
-/// The test without one of its threads; those behind it move up.
+/// The test without one of its threads; later threads are renumbered.
 fn without_thread(test: &Test, thread: usize) -> Option<Test> {
     let mut out = test.clone();
     let left: Vec<usize> = (0..out.threads.len()).filter(|t| *t != thread).collect();
@@ -181,7 +182,7 @@ fn without_thread(test: &Test, thread: usize) -> Option<Test> {
     Some(out)
 }
 
-/// The test with each of the places left out that its condition names.
+/// For each place that the condition names, the test that does not observe it.
 fn fewer_observed(test: &Test) -> Vec<Test> {
     let places = test.shown();
     if places.len() < 2 {
@@ -195,7 +196,7 @@ fn fewer_observed(test: &Test) -> Vec<Test> {
     places.iter().map(without).collect()
 }
 
-/// Leaves out of the condition the locals that are not declared any more.
+/// Removes locals that are not declared any more from the condition.
 fn forget(mut test: Test) -> Test {
     let declared = names::declared(&test);
     let there = |p: &Place| match p {

@@ -1,11 +1,13 @@
-//! Which names a test has and uses, and leaving out those that nothing uses.
+//! Finds the names that a test declares and uses, and removes those that nothing uses.
+//!
+//! It does not know why a test is reduced.
 
 use std::collections::HashSet;
 
 use litmake_litmus::c::ast::{Expr, ExprKind, Function};
 use litmake_litmus::{self as litmus, Body, CmpOp, Operand, Place, Prop, Test, Type, Value};
 
-/// Renames the places that a test shows; what has no new name is not shown any more.
+/// Maps the observed places of a test; a place that `f` maps to `None` is not observed any more.
 pub fn keep(test: &mut Test, f: &dyn Fn(&Place) -> Option<Place>) {
     test.locations.retain_mut(|o| f(&o.place).map(|p| o.place = p).is_some());
     test.condition.prop = kept(&test.condition.prop, f).unwrap_or(Prop::True);
@@ -36,7 +38,7 @@ fn kept(prop: &Prop, f: &dyn Fn(&Place) -> Option<Place>) -> Option<Prop> {
     })
 }
 
-/// The locals of each thread, parameters among them.
+/// The locals of each thread, with its parameters.
 pub fn declared(test: &Test) -> Vec<HashSet<String>> {
     let names = |body: &Body| {
         let mut out = HashSet::new();
@@ -67,7 +69,7 @@ fn used(f: &Function, out: &mut HashSet<String>) {
     f.each_expr(&mut |e| walk(e, out));
 }
 
-/// Adds the names that helpers use which are named; helpers may call helpers.
+/// Adds the names that the named helpers use; helpers may call helpers.
 fn with_helpers(test: &Test, names: &mut HashSet<String>) {
     loop {
         let before = names.len();
@@ -82,7 +84,7 @@ fn with_helpers(test: &Test, names: &mut HashSet<String>) {
     }
 }
 
-/// Leaves out the helpers that no thread calls, nor a helper that one calls.
+/// Removes the helpers that no thread calls, directly or through other helpers.
 pub fn only_called(test: &mut Test) {
     let mut names = HashSet::new();
     for body in &test.threads {
@@ -94,8 +96,8 @@ pub fn only_called(test: &mut Test) {
     test.helpers.retain(|h| names.contains(&h.name));
 }
 
-/// The test without parameters, helpers and locations that nothing uses, and without what is
-/// said for people about another test.
+/// The test without unused parameters, helpers and locations, and without its description and info
+/// lines, which were about the original test.
 pub fn tidy(test: &Test) -> Test {
     let mut out = test.clone();
     out.doc = None;
@@ -118,13 +120,13 @@ pub fn tidy(test: &Test) -> Test {
     with_helpers(&out, &mut called);
     out.helpers.retain(|h| called.contains(&h.name));
     for item in &test.init {
-        // A location whose address is stored somewhere is used where that is read.
+        // A location whose address is stored can be used where the address is read.
         if let Some(litmus::InitValue::One(litmus::Value::Addr { name, .. })) = &item.value {
             places.insert(name.clone());
         }
     }
     out.init.retain(|i| match &i.place {
-        // Memory starts at 0 without being told.
+        // Memory is 0 initially, so the initial value 0 need not be stated.
         Place::Mem { .. }
             if i.ty.is_none() && i.value == Some(litmus::InitValue::One(litmus::Value::Int(0))) =>
         {
@@ -136,7 +138,7 @@ pub fn tidy(test: &Test) -> Test {
     out
 }
 
-/// Observes another place, whatever it holds.
+/// Makes the condition name another place, so that its value is observed.
 pub fn observe(test: &mut Test, place: Place) {
     if test.shown().contains(&place) {
         return;
@@ -148,7 +150,7 @@ pub fn observe(test: &mut Test, place: Place) {
     };
 }
 
-/// Observes the locals of every thread that are numbers.
+/// Observes all locals of threads that are integers.
 pub fn observe_locals(test: &mut Test) {
     let mut places = Vec::new();
     for (thread, body) in test.threads.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! The normal form of a C test: equal for tests that differ in names, in the order of threads, in
-//! the order in which things are declared.
+//! The normal form of a C test: equal for tests that differ only in names, in the order of threads,
+//! or in the order of declarations.
 //!
-//! It changes nothing that a compiler or a model could look at.
+//! It changes nothing that a compiler or a model could observe.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use litmake_litmus::{
 
 use super::read_again;
 
-/// With more threads, only the order in which they stand is tried.
+/// With more threads, only the given order is tried.
 const MAX_THREADS: usize = 5;
 
-/// What reduced tests are called: names of tests say nothing about them.
+/// The name of all reduced tests, because their names carry no information.
 const NAME: &str = "reduced";
 
-/// The normal form; the test itself where its names cannot be changed.
+/// The normal form, or the test itself if its names cannot be changed.
 pub fn normal(test: &Test) -> Test {
     let mut best: Option<(String, Test)> = None;
     let n = test.threads.len();
@@ -34,7 +34,7 @@ pub fn normal(test: &Test) -> Test {
     best.map_or_else(|| test.clone(), |(_, test)| test)
 }
 
-/// Every order of some numbers.
+/// All permutations of some numbers.
 pub fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];
@@ -47,7 +47,7 @@ pub fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     out
 }
 
-/// The new names of a test's locations, in the order in which they are needed.
+/// The new names of locations, given in the order of their use.
 #[derive(Default)]
 struct Names {
     new: HashMap<String, String>,
@@ -62,7 +62,7 @@ impl Names {
     }
 }
 
-/// The names in a function, in the order in which they stand there.
+/// The names in a function, in the order of their use.
 fn named(f: &Function) -> Vec<String> {
     fn walk(e: &Expr, out: &mut Vec<String>) {
         if let ExprKind::Name(name) = &e.kind {
@@ -75,7 +75,8 @@ fn named(f: &Function) -> Vec<String> {
     out
 }
 
-/// The test with its threads in an order, the `i`th of the new ones where `order[i]` was.
+/// The test with renamed places and with its threads in another order: new thread `i` is old thread
+/// `order[i]`.
 fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     let mut out = test.clone();
     out.name = NAME.to_string();
@@ -87,7 +88,8 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     for (t, body) in out.threads.iter_mut().enumerate() {
         let Body::C(f) = body else { return None };
         f.name = format!("P{t}");
-        // Where a constant is put into a local says nothing, and neither does which is declared first.
+        // Neither the place where a constant is assigned to a local nor the order of such
+        // declarations matters.
         let (mut constants, rest): (Vec<Stmt>, Vec<Stmt>) =
             std::mem::take(&mut f.body).into_iter().partition(is_constant);
         f.body = rest;
@@ -126,7 +128,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
         }
         f.params.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    // What no thread has as a parameter follows.
+    // Locations that are no thread's parameter come last.
     let kept = test.init.iter().map(|i| i.place.clone());
     let filtered = test.filter.iter().flat_map(|p| p.places()).cloned();
     for place in kept.chain(test.shown()).chain(filtered) {
@@ -166,7 +168,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
             Body::Asm(_) => false,
         })
     };
-    // Where a thread says what a location is, and it holds nothing at first, the declaration says no more.
+    // A declaration without an initial value is redundant if a thread's parameter has the type.
     let kept: Vec<bool> = out.init.iter().map(|item| !declared(item)).collect();
     let mut kept = kept.into_iter();
     out.init.retain(|_| kept.next().unwrap_or(true));
@@ -182,7 +184,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     Some(out)
 }
 
-/// Whether a location of a type is what a pointer points to, but for qualifiers.
+/// Whether a location of type `ty` is what a pointer points to, apart from qualifiers.
 fn same_memory(ty: &Type, pointer: &Type) -> bool {
     let number = |ty: &Type| match ty.bare() {
         Type::Int { .. } => Some(ty.bare().clone()),
@@ -194,7 +196,7 @@ fn same_memory(ty: &Type, pointer: &Type) -> bool {
     }
 }
 
-/// A proposition in other names, its parts sorted.
+/// The proposition with other names, and its parts sorted.
 fn prop(
     p: &Prop,
     place: &dyn Fn(&Place) -> Option<Place>,
@@ -227,7 +229,7 @@ fn prop(
 
 type Rename<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 
-/// Gives new names to what a statement names and declares.
+/// Renames the names that a statement uses and declares.
 pub fn rename(s: &mut Stmt, rename: Rename) {
     if let StmtKind::Decl(list) = &mut s.kind {
         for d in list {
@@ -254,7 +256,7 @@ fn expr(e: &mut Expr, rename: Rename) {
     e.each_child_mut(&mut |e| expr(e, rename));
 }
 
-/// Whether a statement only declares variables that hold constants.
+/// Whether a statement only declares variables with constant values.
 pub fn is_constant(s: &Stmt) -> bool {
     let holds = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
     match &s.kind {
@@ -263,7 +265,7 @@ pub fn is_constant(s: &Stmt) -> bool {
     }
 }
 
-/// The number of times that a function names something.
+/// The number of times that a function uses a name.
 pub fn uses(f: &Function, name: &str) -> usize {
     fn count(e: &Expr, name: &str) -> usize {
         let here = matches!(&e.kind, ExprKind::Name(n) if n == name);

@@ -1,4 +1,7 @@
-//! Simpler ways to the data: what words, functions, elements and pointers a test can do without.
+//! Simplifies how a test accesses its data: attributes, functions, elements and pointers that it
+//! does not need.
+//!
+//! It does not know which of the tests still show the difference.
 
 use std::collections::HashMap;
 
@@ -11,7 +14,7 @@ use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 use super::names;
 use super::normal::uses;
 
-/// Tests that reach the same in a simpler way: each is a try.
+/// Candidates that access the same data in a simpler way.
 pub fn simpler(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     if test.helpers.iter().any(|h| !h.told.is_empty()) {
@@ -33,8 +36,8 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     }
     out.extend(without_pointers(test));
     for inlined in test.helpers.iter().filter_map(|h| inlined(test, h)) {
-        // A compiler cannot leave out what a function gives that it does not see into. What nothing
-        // observes it can.
+        // A compiler must keep the result of a function whose body it cannot see. After inlining,
+        // it may remove results that nothing observes.
         let mut observed = inlined.clone();
         names::observe_locals(&mut observed);
         out.extend([inlined, observed]);
@@ -60,7 +63,7 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     out
 }
 
-/// The test with 1 in the place of each number in floating point but 0.
+/// The test with 1 in place of each floating-point number other than 0.
 fn with_whole_numbers(test: &Test) -> Option<Test> {
     let mut next = test.clone();
     let mut changed = false;
@@ -79,8 +82,8 @@ fn with_whole_numbers(test: &Test) -> Option<Test> {
     changed.then_some(next)
 }
 
-/// The test with the number that a location always holds in the place of each load of it, in all threads at
-/// once: what the threads share is reached through it, and one alone would reach something else.
+/// The test with a location's constant value in place of its loads, in all threads at once: if they
+/// index shared data with it, changing one thread alone would change which data is shared.
 fn only_read(test: &Test, name: &str) -> Option<Test> {
     let held = test.init.iter().find_map(|item| match (&item.place, &item.value) {
         (Place::Mem { name: n, .. }, Some(value)) if n == name => Some(value),
@@ -111,12 +114,12 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
             });
         }
     }
-    // What is left is an atomic write, or an address that goes somewhere.
+    // The remaining uses are atomic writes, or uses of the address.
     let is_left = |body: &Body| matches!(body, Body::C(f) if uses(f, name) > 0);
     (loads > 0 && !written && !next.threads.iter().any(is_left)).then_some(next)
 }
 
-/// Where an expression reads, if it is nothing but a read.
+/// The address that an expression reads, if the expression is only a read.
 fn read_from(e: &Expr) -> Option<&Expr> {
     match &e.kind {
         ExprKind::Unary(UnaryOp::Deref, from) => Some(from),
@@ -152,7 +155,7 @@ pub(super) fn bottom_up(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     f(e);
 }
 
-/// Puts expressions in the place of names.
+/// Replaces names by expressions.
 fn replace(e: &mut Expr, with: &HashMap<String, Expr>) {
     if let ExprKind::Name(n) = &e.kind {
         if let Some(new) = with.get(n) {
@@ -161,7 +164,7 @@ fn replace(e: &mut Expr, with: &HashMap<String, Expr>) {
         return;
     }
     e.each_child_mut(&mut |e| replace(e, with));
-    // What is at the address of something is that.
+    // `*&x` is `x`.
     if let ExprKind::Unary(UnaryOp::Deref, to) = &e.kind
         && let ExprKind::Unary(UnaryOp::Addr, of) = &to.kind
     {
@@ -169,7 +172,7 @@ fn replace(e: &mut Expr, with: &HashMap<String, Expr>) {
     }
 }
 
-/// Whether a name is written in a body, or its address taken.
+/// Whether a body writes to a name or takes its address.
 fn is_written(body: &[Stmt], name: &str) -> bool {
     let mut found = false;
     for s in &mut body.to_vec() {
@@ -187,7 +190,7 @@ fn is_written(body: &[Stmt], name: &str) -> bool {
     found
 }
 
-/// The test without locals that hold one pointer all the time.
+/// The test without locals that are never changed and hold the value of another pointer.
 fn without_pointers(test: &Test) -> Option<Test> {
     let mut next = test.clone();
     let mut changed = false;
@@ -218,14 +221,13 @@ fn without_pointers(test: &Test) -> Option<Test> {
     changed.then_some(next)
 }
 
-/// The test with the bodies of all functions in the places of their calls; none where it has no function, or
-/// one that cannot be put there.
+/// The test with all functions inlined; `None` if it has none, or one that cannot be inlined.
 pub fn without_functions(test: &Test) -> Option<Test> {
     if test.helpers.is_empty() {
         return None;
     }
     let mut out = test.clone();
-    // One that calls another is done once that other is.
+    // A function that calls another is inlined after it.
     for _ in 0..test.helpers.len() {
         let next = out.helpers.iter().find_map(|h| inlined(&out, h));
         out = next?;
@@ -236,8 +238,7 @@ pub fn without_functions(test: &Test) -> Option<Test> {
     None
 }
 
-/// The test with the body of a function in the place of its calls, where they stand alone or give a value
-/// to something.
+/// The test with a function inlined at the calls that are statements or give the value of one.
 fn inlined(test: &Test, helper: &Function) -> Option<Test> {
     let (rest, result) = match helper.body.split_last() {
         Some((Stmt { kind: StmtKind::Return(Some(e)), .. }, rest)) => (rest, Some(e.clone())),
@@ -279,7 +280,7 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
     for body in &mut next.threads {
         let Body::C(f) = body else { continue };
         f.body = inline_list(&f.body, &mut |e| call(e, &mut count));
-        // What is nothing but a value can stand anywhere.
+        // A body that is only an expression can be inlined anywhere.
         if rest.is_empty() && result.is_some() {
             let mut value = |e: &mut Expr| {
                 if let Some((_, Some(value))) = call(e, &mut count) {
@@ -372,8 +373,8 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
     out
 }
 
-/// Tests in which what a load gives to nothing but the condition is left out, and what its location holds in
-/// the end is observed in its place.
+/// Tests without a load whose value only the condition uses. They observe the final value of its
+/// location instead.
 fn at_the_end(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     let shown = test.shown();
@@ -403,7 +404,8 @@ fn at_the_end(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Tests in which what a compare-exchange says is left out, and what it found is observed in its place.
+/// Tests that ignore the success of a compare-exchange. They observe the value that it read
+/// instead.
 fn found(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for (thread, body) in test.threads.iter().enumerate() {
@@ -429,8 +431,8 @@ fn found(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Of a statement that keeps what a compare-exchange says: the local that it is kept in, the local with what was
-/// expected, and the call.
+/// For a statement that stores the success of a compare-exchange: the local for it, the local with
+/// the expected value, and the call.
 fn told(s: &Stmt) -> Option<(String, String, Expr)> {
     let (local, value) = set(s)?;
     let call = match &value.kind {
@@ -447,7 +449,7 @@ fn told(s: &Stmt) -> Option<(String, String, Expr)> {
     }
 }
 
-/// The local that a statement sets, and to what.
+/// The local that a statement sets, and the value.
 fn set(s: &Stmt) -> Option<(String, &Expr)> {
     match &s.kind {
         StmtKind::Decl(list) => match &list[..] {
@@ -462,7 +464,7 @@ fn set(s: &Stmt) -> Option<(String, &Expr)> {
     }
 }
 
-/// The local and the location of a statement that loads the one from the other.
+/// The local and the location of a statement that loads.
 fn loaded(s: &Stmt) -> Option<(String, String)> {
     let (local, value) = set(s)?;
     let from = read_from(value)?;
@@ -472,7 +474,7 @@ fn loaded(s: &Stmt) -> Option<(String, String)> {
     }
 }
 
-/// The test in which a location that is always reached as a pointer to something else is that.
+/// The test in which a location that is always accessed through one cast gets the type of the cast.
 fn without_casts(test: &Test, name: &str) -> Option<Test> {
     fn expr(e: &mut Expr, name: &str, found: &mut Vec<Option<(Type, u128)>>) {
         let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
@@ -523,7 +525,7 @@ fn without_casts(test: &Test, name: &str) -> Option<Test> {
     Some(next)
 }
 
-/// The test with one object in the place of an array of which every access is to the same element.
+/// The test with a single object in place of an array, if every access is to the same element.
 fn scalar(test: &Test, name: &str) -> Option<Test> {
     let mut next = test.clone();
     let mut at: Option<u128> = None;
@@ -559,7 +561,7 @@ fn scalar(test: &Test, name: &str) -> Option<Test> {
         }
     }
     let at = at.filter(|_| one)?;
-    // What holds no value at first needs no declaration.
+    // A location without an initial value needs no declaration.
     let is_it = |place: &Place| matches!(place, Place::Mem { name: n, .. } if n == name);
     let holds = |value: &Option<InitValue>| match value {
         None => false,

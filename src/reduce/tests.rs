@@ -25,7 +25,7 @@ P2 (atomic_int* x) {
 exists (1:r0=1 /\\ 1:r1=0 /\\ 2:r0=0)
 ";
 
-/// What is looked for is found by its text alone.
+/// Reduces a test while its text contains all of `needs`.
 fn reduced(text: &str, needs: &[&str]) -> String {
     let mut asked = 0;
     let out = reduce(&test(text), 5000, &mut |tests| {
@@ -77,7 +77,7 @@ fn candidates_are_smaller_and_can_be_read() {
     let first = test(MP);
     let candidates = smaller(&first);
     assert!(candidates.len() > 20);
-    // Threads first, then statements.
+    // Threads are cut first, then statements.
     assert!(candidates[..3].iter().all(|t| t.threads.len() == 2));
     for candidate in &candidates {
         assert!(!candidate.same_as(&first));
@@ -91,8 +91,8 @@ fn candidates_are_smaller_and_can_be_read() {
     }
 }
 
-/// Message passing through an update that ought to release, and `S` through the same, in other names
-/// and the other way round.
+/// Message passing through an update that should release, and `S` through the same update, with
+/// other names and the threads swapped.
 const UPDATE_MP: &str = "C mp
 {}
 P0 (atomic_int* x, atomic_int* y) {
@@ -119,8 +119,8 @@ P1 (volatile atomic_long* data, volatile atomic_long* flag) {
 exists (0:got=1 /\\ data=2)
 ";
 
-/// A compiler that forgets what updates release: a thread that writes, then updates another place, and
-/// a thread that reads the second in order before it reads or writes the first.
+/// A compiler that forgets the release of updates: one thread writes and then updates another
+/// location, and one thread reads the second location in order before it accesses the first.
 fn forgets_release(test: &Test) -> bool {
     let text = litmus::write(test);
     let threads: Vec<&str> = text.split("\nP").skip(1).collect();
@@ -185,7 +185,7 @@ fn one_core_is_found_from_different_shapes() {
         let reduced = normal(&settle(&start, 2000, &mut shows));
         let core = core(&reduced, 2000, &mut shows);
         assert_eq!(core.threads.len(), 1, "{}", core.key);
-        // The reduced test shows it, and so does what is within the first.
+        // Both the reduced test and the tests within the first one show it.
         assert!(forgets_release(&reduced));
         let kept = within(&start, &core);
         assert!(
@@ -247,7 +247,7 @@ exists (0:r1=1)
         .replace("= *e", "= e");
     assert_eq!(settled(text), settled(&local));
     assert!(settled(text).contains("&r0"), "{}", settled(text));
-    // Not one that another thread has, or that is observed.
+    // Not a location that another thread uses, or that is observed.
     for shared in [
         text.replace("P1 (atomic_int* x)", "P1 (atomic_int* x, int* e)"),
         text.replace("0:r1=1", "0:r1=1 /\\ e=1"),
@@ -257,7 +257,7 @@ exists (0:r1=1)
     }
 }
 
-/// Where the expected value of a compare-exchange is declared says nothing of a bug.
+/// The place where the expected value of a compare-exchange is declared is irrelevant to a bug.
 #[test]
 fn a_constant_has_one_place_in_the_normal_form() {
     let form = |before: &str, between: &str| {
@@ -279,8 +279,8 @@ fn a_constant_has_one_place_in_the_normal_form() {
     assert_ne!(form("  int e = 5;\n", ""), form("  int e = 6;\n", ""));
 }
 
-/// Tests that reach their data through functions, elements and pointers end where others end, so that a
-/// bug that they show has the same form.
+/// Tests that access their data through functions, elements and pointers reduce to the same test as
+/// others, so that their bug has the same form.
 #[test]
 fn ways_to_the_data_that_do_not_matter_go() {
     let settled = |init: &str, helper: &str, write: &str| {
@@ -288,7 +288,7 @@ fn ways_to_the_data_that_do_not_matter_go() {
             "C t\n{{ {init} }}\n{helper}\nP0(int *x, atomic_int *y) {{\n{write}\n\
              atomic_store_explicit(y, 1, memory_order_release);\n}}\nexists (x=0)\n"
         );
-        // A store of 1 to x before the release, in whatever way it is written.
+        // A store of 1 to x before the release, in whatever form.
         let out = settle(&test(&text), 5000, &mut |tests| {
             let one = |t: &Test| {
                 let text = litmus::write(t);
@@ -312,7 +312,8 @@ fn ways_to_the_data_that_do_not_matter_go() {
     assert_eq!(settled("int x[4];", "", "*(x + 1) = 1;"), direct);
 }
 
-/// What is only read is the number that it holds, in all threads at once: one alone would reach another element.
+/// A location that is only read is replaced by its value in all threads at once; replacing it in
+/// one thread would access another element.
 #[test]
 fn what_is_only_read_is_its_number() {
     let text = |init: &str, read: &str, written: &str| {
@@ -331,7 +332,7 @@ fn what_is_only_read_is_its_number() {
         tries.iter().any(|t| canon::canonical_text(&normal(t)) == known)
     };
     assert!(all(&text("int x[4]; atomic_int k = 1;", load, "")));
-    // Not what a thread writes.
+    // Not a location that a thread writes.
     for written in
         ["atomic_store_explicit(k, 2, memory_order_relaxed);\n", "*k = 2;\n", "(*k)++;\n"]
     {
@@ -340,7 +341,8 @@ fn what_is_only_read_is_its_number() {
     }
 }
 
-/// A compare-exchange that is there to write or to read is a store or a load, of the strongest order that it had.
+/// A compare-exchange that is needed for its write or its read becomes a store or a load with the
+/// strongest order that it had.
 #[test]
 fn a_compare_exchange_becomes_what_it_is_there_for() {
     let start = test(
@@ -356,7 +358,7 @@ fn a_compare_exchange_becomes_what_it_is_there_for() {
     }
 }
 
-/// What an assignment adds to something is as good as what it sets it to.
+/// Compound assignments become plain ones.
 #[test]
 fn assignments_that_add_become_plain_ones() {
     let start = test("C t\n{}\nP0(int *x, int *y) { *x |= 3; (*y)++; }\nexists (x=1 /\\ y=1)\n");
@@ -366,7 +368,7 @@ fn assignments_that_add_become_plain_ones() {
     }
 }
 
-/// Whether a compare-exchange failed shows in what it found.
+/// The value that a compare-exchange read shows whether it failed.
 #[test]
 fn what_a_compare_exchange_says_is_what_it_found() {
     let start = |said: &str| {
@@ -381,12 +383,12 @@ fn what_a_compare_exchange_says_is_what_it_found() {
         let is_it = |t: &String| !t.contains("int r") && t.contains("exists (0:e=1)");
         assert!(list.iter().any(is_it), "{list:?}");
     }
-    // Not where it is used.
+    // Not if the result is used.
     let used = reach::simpler(&start("; if (r) *x = 3;"));
     assert!(used.iter().all(|t| litmus::write(t).contains("int r = atomic")));
 }
 
-/// A number in floating point is as good as any other where nothing needs that it is one.
+/// Floating-point numbers become whole numbers if nothing needs them.
 #[test]
 fn numbers_in_floating_point_become_whole_ones() {
     let start = test(
@@ -397,7 +399,7 @@ fn numbers_in_floating_point_become_whole_ones() {
     assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("*y = 0;")), "{list:?}");
 }
 
-/// A function that only another thread calls is no part of a core.
+/// A function that only another thread calls is not part of a core.
 #[test]
 fn a_core_has_the_functions_of_its_threads_alone() {
     let text = "C t\n{}\nint half(int w) {\n  return w;\n}\nint put(int w) {\n  return half(w);\n}\n\
@@ -405,7 +407,7 @@ fn a_core_has_the_functions_of_its_threads_alone() {
                 atomic_store_explicit(y, 1, memory_order_release);\n}\n\
                 P1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
                 int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
-    // To blame is the thread that is kept as it is.
+    // The thread that keeps its orders is to blame.
     let blamed = |weak: &str| {
         core(&test(text), 0, &mut |tests| {
             tests.iter().map(|t| litmus::write(t).contains(weak)).collect()
@@ -417,8 +419,9 @@ fn a_core_has_the_functions_of_its_threads_alone() {
     assert!(writes.contains("half") && writes.contains("put"), "{writes}");
 }
 
-/// A compiler that forgets what a failing compare-exchange acquires: what is expected is a number that is never
-/// there, and another location is read after it. Both values are observed, and another thread writes.
+/// A compiler that forgets the acquire of a failing compare-exchange: the expected value is never
+/// there, and another location is read afterwards. Both values are observed, and another thread
+/// writes.
 fn forgets_a_failed_acquire(test: &Test) -> bool {
     let text = litmus::write(test);
     let Some((thread, watcher)) = text.split_once("\nP1(") else { return false };
@@ -427,7 +430,7 @@ fn forgets_a_failed_acquire(test: &Test) -> bool {
     let expected = call.split(['&', ',']).nth(2).unwrap_or("").trim();
     let missed = [77, 2].iter().any(|n| before.contains(&format!(" {expected} = {n};")));
     let places = ["load_explicit(y", "= *y", "= get(y)", "= *(y + 1)"];
-    // A local that is observed, or what such a local is a copy of.
+    // A local that is observed, or that is copied to an observed one.
     let observed = |name: &str| {
         let seen = |name: &str| watcher.contains(&format!("0:{name}="));
         let copies = after.lines().filter_map(|l| l.trim().split_once(&format!(" = {name};")));
@@ -448,7 +451,7 @@ fn forgets_a_failed_acquire(test: &Test) -> bool {
         && watcher.matches("0:").count() == 2
 }
 
-/// Widths, copies, helpers, elements, casts, loops that leave at once and numbers do not make another bug of it.
+/// Widths, copies, helpers, elements, casts, loops of one round and numbers do not change the core.
 #[test]
 fn ways_to_write_one_bug_have_one_core() {
     let key = |locals: &str, body: &str, params: &str, init: &str, helper: &str| {
@@ -527,8 +530,8 @@ fn what_is_stored_to_be_read_back_and_casts_go() {
     assert!(has("__int128 r2"), "{list:?}");
 }
 
-/// Where a thread is watched by one with the same fault, the fault is its own only if it shows beside threads
-/// that are strong within branches and loops too.
+/// If both threads have the same fault, the fault of one counts only if it shows beside threads
+/// that are strongly ordered, inside branches and loops, too.
 #[test]
 fn watchers_are_strong_everywhere() {
     let text = "C t\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
@@ -541,8 +544,9 @@ fn watchers_are_strong_everywhere() {
     assert_eq!(watcher.matches("atomic_thread_fence(memory_order_seq_cst)").count(), 3, "{strong}");
 }
 
-/// A thread that ought to release is watched by one that stores only where it has read: load buffering. That it reads
-/// before its release, and does not write, says nothing of the bug.
+/// A thread that should release is watched by one that stores only after it has read: load
+/// buffering. That the thread reads before its release, and does not write, is irrelevant to the
+/// bug.
 #[test]
 fn load_buffering_and_message_passing_have_one_core() {
     let text = "C lb
@@ -560,7 +564,8 @@ P1 (atomic_int* x, atomic_int* y) {
 }
 exists (1:b=1)
 ";
-    // What the fault needs: another thread that reads in order, and does not say the same by a branch.
+    // The fault needs another thread that reads in order, and does not order its accesses by a
+    // branch as well.
     let watched = |test: &Test| {
         let text = litmus::write(test);
         let Some((a, b)) = text.split_once("P1(") else { return false };
@@ -606,7 +611,7 @@ fn what_a_load_gives_at_the_end_is_in_memory() {
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     let is_it = |t: &String| !t.contains("atomic_load") && t.contains("exists ([x]=0)");
     assert!(list.iter().any(is_it), "{list:?}");
-    // What is used is read all the same.
+    // A value that is used is still read.
     let used = test(
         "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int r0 = atomic_load_explicit(x, memory_order_relaxed); \
          atomic_store_explicit(y, r0, memory_order_relaxed); }\n\
@@ -693,7 +698,7 @@ fn members_become_locations() {
     };
     let text = settled(&["= 5;", "atomic_load_explicit("]);
     assert!(!text.contains("struct"), "{text}");
-    // Where the structure matters, its members are as plain as they can be.
+    // If the structure matters, its members become as plain as possible.
     let text = settled(&["x->n = 5", "x->f"]);
     assert!(text.contains("struct S { int n; atomic_int f; };"), "{text}");
 }
@@ -715,7 +720,7 @@ fn members_of_structures_lie_apart() {
     ] {
         assert!(apart.contains(part), "{part}\n{apart}");
     }
-    // Members of a union that both are used share their bytes.
+    // Two used members of a union share their bytes.
     let union = STRUCTURE.replace("struct S", "union S");
     let all = super::members::simpler(&test(&union));
     assert!(all.iter().all(|t| litmus::write(t).contains("union S")));

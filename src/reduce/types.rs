@@ -1,4 +1,6 @@
-//! Simpler types: what of widths, qualifiers and plain accesses a test can do without.
+//! Simplifies types: widths, qualifiers and plain accesses that a test does not need.
+//!
+//! It does not know which of the tests still show the difference.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +11,8 @@ use litmake_litmus::c::ast::{
 };
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
-/// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
+/// Tests with simpler types: `int` and no qualifiers, for all locations and locals at once or for
+/// one location.
 pub fn plainer(test: &Test) -> Vec<Test> {
     let all_plain = with_types(test, None, &plain);
     let mut out = vec![of_int(test)];
@@ -21,7 +24,7 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     names.dedup();
     for name in &names {
         let one_plain = with_types(test, Some(name), &plain);
-        // What holds its values, and what it is compared with, is of the same type.
+        // Locals with the values of the location have the same type.
         if let Some(of) = pointee(test, name) {
             out.push(locals(&one_plain, Some(&of), &plain));
         }
@@ -37,12 +40,12 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     out
 }
 
-/// The test with `int` for every number that a location or a local holds.
+/// The test with `int` as the type of every number in a location or a local.
 pub(super) fn of_int(test: &Test) -> Test {
     locals(&with_types(test, None, &plain), None, &plain)
 }
 
-/// Tests in which a location that is neither 0 nor 1 at first is 1, or else 2.
+/// Tests in which an initial value other than 0 and 1 becomes 1, or 2.
 fn small_values(test: &Test) -> Vec<Test> {
     let mut out = Vec::new();
     for (i, item) in test.init.iter().enumerate() {
@@ -56,8 +59,8 @@ fn small_values(test: &Test) -> Vec<Test> {
     out
 }
 
-/// Tests in which a number above 1 is 1, or 2, wherever the test has it: what one thread stores may be what
-/// another one expects.
+/// Tests in which a number above 1 becomes 1, or 2, everywhere at once: a thread may expect the
+/// value that another one stores.
 fn small_numbers(test: &Test) -> Vec<Test> {
     let mut numbers = BTreeSet::new();
     for f in functions(test) {
@@ -99,7 +102,7 @@ fn renumbered(test: &Test, now: u128, new: u128) -> Test {
     out
 }
 
-/// The threads that are C.
+/// The threads in C.
 pub(super) fn functions(test: &Test) -> impl Iterator<Item = &Function> {
     test.threads.iter().filter_map(|body| match body {
         Body::C(f) => Some(f),
@@ -107,7 +110,7 @@ pub(super) fn functions(test: &Test) -> impl Iterator<Item = &Function> {
     })
 }
 
-/// `int`, atomic where the type was, without other qualifiers, in place of every number.
+/// `int` in place of every number, atomic where the type was, without other qualifiers.
 pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::Array(of, n) => Type::Array(Arc::new(plain(of)), *n),
@@ -117,12 +120,13 @@ pub(super) fn plain(ty: &Type) -> Type {
     }
 }
 
-/// Signed, whatever stands around the integer.
+/// The type with its integer made signed.
 fn signed(ty: &Type) -> Type {
     with_integer(ty, &|bytes, _| Type::Int { bytes, signed: true })
 }
 
-/// Where `int` does not do, a fault of 16 bits is often one of 8, and one of 128 bits one of 64.
+/// The type with half the width for 16 and 128 bits: where `int` does not show a fault of 16 bits,
+/// 8 bits often do, and 64 bits instead of 128.
 fn narrower(ty: &Type) -> Type {
     with_integer(ty, &|bytes, signed| match bytes {
         2 | 16 => Type::Int { bytes: bytes / 2, signed },
@@ -130,7 +134,7 @@ fn narrower(ty: &Type) -> Type {
     })
 }
 
-/// The type with another one for the integer that it is made of, by its bytes and whether it is signed.
+/// The type with its innermost integer replaced, given its bytes and signedness.
 fn with_integer(ty: &Type, f: &dyn Fn(u8, bool) -> Type) -> Type {
     let of = |of: &Type| Arc::new(with_integer(of, f));
     match ty {
@@ -153,7 +157,7 @@ pub(super) fn unqualified(ty: &Type) -> Type {
     }
 }
 
-/// The test with other types for what its parameters point to: for all, or for one location.
+/// The test with other types behind the parameters, for all locations or for one.
 fn with_types(test: &Test, of: Option<&str>, f: &dyn Fn(&Type) -> Type) -> Test {
     let mut out = test.clone();
     let asked = |name: &str| of.is_none_or(|n| n == name);
@@ -184,7 +188,7 @@ fn with_types(test: &Test, of: Option<&str>, f: &dyn Fn(&Type) -> Type) -> Test 
     out
 }
 
-/// What a location holds, without qualifiers.
+/// The type of a location, without qualifiers.
 fn pointee(test: &Test, name: &str) -> Option<Type> {
     let of = functions(test).flat_map(|f| &f.params).find(|p| p.name == name)?;
     match of.ty.bare() {
@@ -193,7 +197,7 @@ fn pointee(test: &Test, name: &str) -> Option<Type> {
     }
 }
 
-/// The test with other types for its locals, or for those of one type.
+/// The test with other types of its locals, or of the locals of one type.
 fn locals(test: &Test, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) -> Test {
     fn statement(s: &mut Stmt, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) {
         if let StmtKind::Decl(list) = &mut s.kind {
@@ -216,8 +220,9 @@ fn locals(test: &Test, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) -> Test {
     out
 }
 
-/// The test with plain accesses of a location made by calls: those of a plain location are relaxed,
-/// and it is atomic; those of an atomic one are what they were, sequentially consistent.
+/// The test with plain accesses of a location made explicit. A plain location becomes atomic and
+/// its accesses relaxed; plain accesses of an atomic location become calls with `seq_cst`, which
+/// they were.
 fn atomic(test: &Test, name: &str) -> Option<Test> {
     let mut is_atomic = true;
     for p in functions(test).flat_map(|f| &f.params).filter(|p| p.name == name) {
@@ -243,8 +248,8 @@ fn atomic(test: &Test, name: &str) -> Option<Test> {
     only_accessed.then_some(out)
 }
 
-/// The test with a local variable in the place of a plain location that one thread alone has, and that
-/// nothing observes: where a compare-exchange has what it expects.
+/// The test with a local in place of a plain location that only one thread uses and that nothing
+/// observes, such as the expected value of a compare-exchange.
 fn local(test: &Test, name: &str) -> Option<Test> {
     let mut having = Vec::new();
     for (t, f) in functions(test).enumerate() {
@@ -284,7 +289,7 @@ fn local(test: &Test, name: &str) -> Option<Test> {
     Some(out)
 }
 
-/// Turns a pointer into the variable that it points to.
+/// Replaces a pointer by the variable that it points to.
 fn taken_from(s: &mut Stmt, name: &str) {
     fn expr(e: &mut Expr, name: &str) {
         let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
@@ -333,7 +338,8 @@ fn access(e: &mut Expr, name: &str, order: &str, only: &mut bool) {
         }
         ExprKind::Assign(_, to, _) if is_it(to) => *only = false,
         ExprKind::Step { target, .. } if is_it(target) => *only = false,
-        // Calls of atomic operations take the location itself; others may do anything with it.
+        // Atomic operations access the location and nothing else; other functions may do anything
+        // with its address.
         ExprKind::Call(function, args) => {
             let known = litmake_litmus::c::orders::orders(function).is_some();
             for (i, e) in args.iter_mut().enumerate() {

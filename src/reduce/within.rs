@@ -1,7 +1,8 @@
-//! Whether a test may show what another one's core shows: the tests that keep of its threads only what
-//! the core needs. If one of them still shows, so does the core in it; no search is needed.
+//! Decides cheaply whether a test may show the core of another: makes the tests whose threads keep
+//! only what the core needs. If one of them still shows the difference, the test has that core, and
+//! no reduction is needed.
 //!
-//! It looks at operations in a row. A core or a thread with branches is left to reducing.
+//! It compares sequences of operations. Cores and threads with branches are left to reduction.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use super::normal::{is_constant, permutations, uses};
 use super::types::of_int;
 use super::{finish, with_body};
 
-/// As many places in a test are tried.
+/// How many places in a test are tried.
 const PLACES: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +32,22 @@ enum Group {
 /// One operation of a thread.
 #[derive(Clone, Debug)]
 struct Op {
-    /// The statement.
+    /// The index of the statement.
     at: usize,
     group: Group,
     place: String,
     orders: Vec<String>,
-    /// What holds its result.
+    /// The local that gets its result.
     local: Option<String>,
-    /// How many bytes it accesses, if that is known.
+    /// The number of bytes that it accesses, if known.
     bytes: Option<u8>,
 }
 
-/// A core has `int` wherever the width does not matter.
+/// Cores use `int` where the width does not matter.
 const ANY: u8 = 4;
 
 impl Op {
-    /// It orders nothing: what stands there is as good as any other access.
+    /// Whether the operation orders nothing, so that any other access can replace it.
     fn is_plain(&self) -> bool {
         matches!(self.group, Group::Load | Group::Store) && self.orders == ["relaxed"]
     }
@@ -55,7 +56,7 @@ impl Op {
         self.group == Group::Fence || self.bytes == Some(ANY)
     }
 
-    /// Whether an operation of a test may be the one that a core needs.
+    /// Whether this operation of a test can stand for the one that a core needs.
     fn may_be(&self, needed: &Op) -> bool {
         if let (Some(own), Some(bytes)) = (self.bytes, needed.bytes)
             && bytes != ANY
@@ -71,7 +72,7 @@ impl Op {
     }
 }
 
-/// The tests that keep of some threads only the core, at most a few.
+/// The tests that keep only the core of some threads, at most a few.
 pub fn within(test: &Test, core: &Core) -> Vec<Test> {
     let needed: Option<Vec<Vec<Op>>> =
         core.threads.iter().map(|t| function(&core.test, *t).and_then(ops)).collect();
@@ -89,7 +90,7 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
         embed(&needed, &threads, &own, &mut Places::default(), &mut found);
         for picked in found {
             let mut next = test.clone();
-            // What the core's test observes of these operations has to be seen.
+            // Observe for these operations what the core's test observes.
             for (n, needed) in needed.iter().enumerate() {
                 for (op, needed) in picked[n].iter().zip(needed) {
                     for place in &observed {
@@ -102,7 +103,8 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
                     next = with_body(&next, *t, kept(f, ops, needed));
                 }
             }
-            // Beside threads that are not as strong as can be, it would be unknown which of them shows it.
+            // If the other threads were weakly ordered, it would be unknown which thread is to
+            // blame.
             match threads.len() < next.threads.len() {
                 true => out.extend(strengthened(&next, &threads)),
                 false => out.push(next),
@@ -113,15 +115,15 @@ pub fn within(test: &Test, core: &Core) -> Vec<Test> {
         }
     }
     out.truncate(PLACES);
-    // A core that shows with `int` has to show with it here, too: the same operations of another width may be
-    // wrong for a reason of their own.
+    // If the core shows the difference with `int`, the candidates have to show it with `int`, too:
+    // another width of the same operations may be wrong for another reason.
     if needed.iter().flatten().all(Op::is_of_int) {
         out = out.iter().map(of_int).collect();
     }
     finish(out)
 }
 
-/// Observes of an operation what a core's test observes of the one that stands for it.
+/// Observes the place of an operation if the core's test observes the place of its counterpart.
 fn observe(test: &mut Test, own: (usize, &Op), core: (usize, &Op), observed: &Place) {
     let place = match observed {
         Place::Mem { name, index: None } if *name == core.1.place => {
@@ -143,7 +145,7 @@ fn function(test: &Test, thread: usize) -> Option<&Function> {
     }
 }
 
-/// The ways to choose some of `n` threads, in each order.
+/// The ways to choose `some` of `n` threads, in each order.
 fn chosen(n: usize, some: usize) -> Vec<Vec<usize>> {
     if n > 5 || some > n {
         return Vec::new();
@@ -156,7 +158,7 @@ fn chosen(n: usize, some: usize) -> Vec<Vec<usize>> {
     out
 }
 
-/// The operations of a thread that is nothing but operations, and variables that hold constants.
+/// The operations of a thread, or `None` if the thread contains more than operations and constants.
 fn ops(f: &Function) -> Option<Vec<Op>> {
     let out = some_ops(f);
     let constants = f.body.iter().filter(|s| is_constant(s)).count();
@@ -231,7 +233,7 @@ fn op(at: usize, s: &Stmt) -> Option<Op> {
     Some(Op { at, group, place, orders, local, bytes: None })
 }
 
-/// Which location of the test each of the core's is.
+/// The location of the test for each location of the core.
 #[derive(Clone, Default)]
 struct Places {
     of: HashMap<String, String>,
@@ -252,7 +254,7 @@ impl Places {
     }
 }
 
-/// The operations of some threads that may be the core's, thread by thread.
+/// Finds the operations of some threads that can stand for those of the core, thread by thread.
 fn embed(
     needed: &[Vec<Op>],
     threads: &[usize],
@@ -298,8 +300,8 @@ fn embed(
     go(needed, threads, own, places, &mut vec![Vec::new()], found);
 }
 
-/// The body that keeps some operations, each no stronger than the core has it, and its result only
-/// where the core has one.
+/// The body with only some operations. Their orders become those of the core, and a result is
+/// dropped if the core has none.
 fn kept(f: &Function, own: &[Op], needed: &[Op]) -> Vec<Stmt> {
     let mut out: Vec<Stmt> = Vec::new();
     for (op, needed) in own.iter().zip(needed) {
@@ -313,7 +315,7 @@ fn kept(f: &Function, own: &[Op], needed: &[Op]) -> Vec<Stmt> {
         }
         out.push(s);
     }
-    // What computes the values that are stored stays.
+    // Declarations of the stored values stay.
     let declared: Vec<String> = out.iter().flat_map(locals).collect();
     let mut before: Vec<Stmt> = Vec::new();
     for s in &f.body {
@@ -342,7 +344,7 @@ fn locals(s: &Stmt) -> Vec<String> {
     }
 }
 
-/// The call that a statement makes.
+/// The call in a statement.
 fn call(s: &mut Stmt) -> Option<&mut Expr> {
     let e = match &mut s.kind {
         StmtKind::Expr(e) => e,
@@ -372,7 +374,7 @@ fn weaken(s: &mut Stmt, to: &[String]) {
     }
 }
 
-/// Leaves the result of a statement's call unused.
+/// Drops the result of a statement's call.
 fn bare(s: &mut Stmt) {
     if let Some(e) = call(s)
         && matches!(e.kind, ExprKind::Call(..))
@@ -382,8 +384,8 @@ fn bare(s: &mut Stmt) {
     }
 }
 
-/// Which kinds of operations a test has, and a core needs: most cores are seen by this alone not to be
-/// within a test.
+/// The kinds of operations that a test has, or that a core needs. This alone excludes most cores
+/// quickly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs(u8);
 
@@ -400,19 +402,19 @@ impl Needs {
         Needs(ops.fold(0, |all, op| all | bit(op)))
     }
 
-    /// What all threads of a test have together.
+    /// The kinds of all threads of a test together.
     pub fn of(test: &Test) -> Needs {
         let threads = 0..test.threads.len();
         Needs::of_ops(threads.filter_map(|t| function(test, t)).flat_map(some_ops))
     }
 
-    /// What a core needs: only its threads that matter count.
+    /// The kinds of the threads to blame in a core.
     pub fn of_core(core: &Core) -> Needs {
         let threads = core.threads.iter();
         Needs::of_ops(threads.filter_map(|t| function(&core.test, *t)).flat_map(some_ops))
     }
 
-    /// Whether everything that is needed is there.
+    /// Whether all needed kinds are present.
     pub fn has(self, needed: Needs) -> bool {
         self.0 & needed.0 == needed.0
     }

@@ -1,4 +1,6 @@
-//! Baselines: the findings that are known, so that a run goes red only on what is new.
+//! Baselines: files of known findings, so that a run fails only on new ones.
+//!
+//! It does not know how a run finds bugs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,21 +14,21 @@ use litmake_base::file;
 
 const FORMAT: u32 = 2;
 
-/// The version in which each test with some profiles was a finding of its own.
+/// The version of baselines in which each test with its profiles was a separate finding.
 const BY_TEST: u32 = 1;
 
-/// What a run saw of a test with some profiles.
+/// The result of a run for a test with some profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// It did not look.
+    /// The run did not look.
     Nothing,
-    /// There is no difference.
+    /// The run looked and there is no difference.
     Clean,
-    /// There is one.
+    /// The run looked and there is a difference.
     Differs,
 }
 
-/// Whether a finding is of one test with some profiles, as all were once.
+/// Whether a finding is of one test with its profiles, as in baselines of version [`BY_TEST`].
 fn is_by_test(f: &Finding) -> bool {
     f.occurrences.is_empty()
 }
@@ -35,13 +37,13 @@ fn subject(f: &Finding) -> (Class, &str, &[String]) {
     (f.class, &f.test, &f.profiles)
 }
 
-/// Findings that are known, as a file.
+/// A file of known findings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// The format's version.
     pub baseline: u32,
-    /// One for each bug.
+    /// The known findings, one for each bug.
     pub known: Vec<Finding>,
     /// Differences of outcomes between two profiles, one for each test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +51,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// A file that is not there is an empty baseline.
+    /// Reads a baseline. A missing file is an empty baseline.
     pub fn read(path: &Path) -> Result<Baseline> {
         let text = match file::read_text(path, file::MAX_DATA) {
             Ok(text) => text,
@@ -72,8 +74,8 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Marks what is known, and adds what was looked for and is fixed. `seen` says what the run
-    /// saw of a test with some profiles.
+    /// Marks the known findings, and adds as fixed those that the run looked for and did not see.
+    /// `seen` gives the run's result for a test with some profiles.
     pub fn apply(&self, report: &mut Report, seen: impl Fn(&str, &[String]) -> Seen) {
         let ids: BTreeSet<&str> = self.known.iter().flat_map(Finding::ids).collect();
         let by_test: BTreeSet<_> = self.by_test().map(subject).collect();
@@ -87,7 +89,7 @@ impl Baseline {
         let found: BTreeSet<String> =
             report.findings.iter().flat_map(Finding::ids).map(str::to_string).collect();
         for old in self.known.iter().filter(|old| !old.ids().any(|id| found.contains(id))) {
-            // It may be among what was not looked into.
+            // The finding may be among the differences that were not looked into.
             let open = |u: &Unexplored| u.class == old.class && u.family == old.family;
             if !is_by_test(old) && report.not_looked_into.iter().any(open) {
                 continue;
@@ -106,13 +108,13 @@ impl Baseline {
         }
     }
 
-    /// The baseline after a run: what it found, without what it saw fixed; what it did not look
-    /// at stays.
+    /// The baseline after a run: its findings, without those that are fixed. Findings for which the
+    /// run did not look stay.
     pub fn update(&self, report: &Report) -> Baseline {
         let seen: BTreeSet<&str> = report.findings.iter().flat_map(Finding::ids).collect();
         let mut known: Vec<Finding> =
             report.findings.iter().filter(|f| f.status != Status::Fixed).cloned().collect();
-        // A bug stands for all findings of its kind on its profiles that were known by their tests.
+        // A bug replaces all known findings by test that have its class, label and profiles.
         let stands_for = |old: &Finding| {
             let profiles = profiles_key(&old.profiles);
             known.iter().any(|f| {
@@ -126,7 +128,7 @@ impl Baseline {
         known.extend(stay);
         for finding in &mut known {
             finding.status = Status::Known;
-            // What was written about it lies with the run.
+            // The folder belongs to the run.
             finding.folder.clear();
             finding.file.clear();
         }
@@ -139,7 +141,7 @@ impl Baseline {
         self.known.iter().filter(|f| is_by_test(f))
     }
 
-    /// As the file has it.
+    /// The content of the file.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -207,11 +209,12 @@ mod tests {
         let still = |t: &str| if t == "a" { Seen::Clean } else { Seen::Differs };
         assert_eq!(after(&still, false), []);
         assert_eq!(after(&|_| Seen::Nothing, false), []);
-        // What differs and was not looked into may be that bug.
+        // A difference that was not looked into may be that bug.
         assert_eq!(after(&|_| Seen::Clean, true), []);
     }
 
-    /// A run that looked at passes knows what one without them knew, and the other way round.
+    /// A run that examines passes recognises a bug from a baseline without them, and the other way
+    /// round.
     #[test]
     fn a_bug_is_known_by_its_root_cause_and_by_its_forms() {
         let root = |id: &str, forms: &[&str]| Finding {

@@ -1,7 +1,6 @@
-//! Bugs: differences that are one and the same joined to one finding, with the tests and profiles that
-//! show it below it.
+//! Bugs: joins equal differences to one finding, and lists the tests and profiles that show it.
 //!
-//! It does not know how it was found out that they are the same.
+//! It does not know how differences are recognised as equal.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,37 +10,38 @@ use serde::{Deserialize, Serialize};
 use super::{Class, Finding, Outcomes, Status, number};
 use litmake_base::digest::Keyer;
 
-/// As many occurrences of a bug are kept, the first by their tests' names; of the rest there are counts.
+/// How many occurrences of a bug are kept, the first by the names of their tests; the others are
+/// only counted.
 pub const OCCURRENCES: usize = 20;
 
-/// A test that shows a bug where some profiles compile it.
+/// A test that shows a bug when some profiles compile it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Occurrence {
     /// The test's name.
     pub test: String,
-    /// What compiled it: one profile, or those that were mixed.
+    /// The profile that compiled it, or the profiles that were mixed.
     pub profiles: Vec<String>,
-    /// What differs.
+    /// The outcomes that differ.
     pub outcomes: Outcomes,
 }
 
-/// Differences of which it was not found out within the budget which bug they are.
+/// Differences that the budget did not suffice to assign to bugs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Unexplored {
-    /// What kind of bug they would be.
+    /// The class of the bugs that they may be.
     pub class: Class,
     /// The compilers without their versions.
     pub family: String,
-    /// How many there are, and by profiles.
+    /// The number of differences, in all and by profiles.
     pub count: u64,
     /// See `count`.
     pub by_profile: BTreeMap<String, u64>,
-    /// The first of them, by their tests' names.
+    /// The first occurrences, by the names of their tests.
     pub occurrences: Vec<Occurrence>,
 }
 
 impl Unexplored {
-    /// In one line.
+    /// A description in one line.
     pub fn said(&self) -> String {
         let profiles: Vec<String> =
             self.by_profile.iter().map(|(p, n)| format!("{p}: {n}")).collect();
@@ -60,8 +60,8 @@ pub fn profiles_key(profiles: &[String]) -> String {
     profiles.join(" + ")
 }
 
-/// The identity of a bug: its class, the family of compilers, what weaker models call it, and its
-/// form, which is what is left of a test when all is left out that the bug does not need.
+/// The identity of a bug: its class, the family of compilers, its label, and its form: the test
+/// without all that the bug does not need.
 pub fn id(class: Class, family: &str, label: &str, form: &str) -> String {
     Keyer::new("bug/1")
         .field("class", class.name().as_bytes())
@@ -72,14 +72,14 @@ pub fn id(class: Class, family: &str, label: &str, form: &str) -> String {
         .short()
 }
 
-/// Occurrences by test and profiles, no more than a number of them.
+/// Occurrences by test and profiles, at most a given number.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     list: BTreeMap<(String, Vec<String>), Outcomes>,
 }
 
 impl Kept {
-    /// Adds one where it is among the first; its outcomes are asked for only then.
+    /// Adds an occurrence if it is among the first; only then computes its outcomes.
     fn add(
         &mut self,
         test: &str,
@@ -107,37 +107,37 @@ impl Kept {
     }
 }
 
-/// What makes one occurrence a better example of a bug than another: small sets of outcomes first,
-/// which small tests have, then short names.
+/// Orders occurrences as examples of a bug, best first: small sets of outcomes, which small tests
+/// have, then short names.
 pub type Rank = (usize, usize);
 
-/// That of an occurrence; the least is the best.
+/// The rank of an occurrence; the smallest is the best.
 pub fn rank(test: &str, outcomes: &Outcomes) -> Rank {
     (outcomes.source.len() + outcomes.target.len(), test.len())
 }
 
-/// A bug while occurrences of it come in.
+/// A bug while its occurrences are collected.
 struct Bug {
-    /// Its example.
+    /// The example.
     finding: Finding,
     kept: Kept,
     by_profile: BTreeMap<String, u64>,
-    /// Hashes of tests and profiles that were counted, where one could come twice.
+    /// Hashes of the counted tests and profiles, if one can come twice.
     seen: HashSet<u64>,
 }
 
-/// Bugs while their occurrences come in, in any order.
+/// Collects bugs; their occurrences may come in any order.
 pub struct Bugs {
     limit: Option<usize>,
-    /// Whether a test and profiles can come more than once.
+    /// Whether a test can come more than once with the same profiles.
     repeat: bool,
     list: Vec<Bug>,
     by_id: HashMap<String, usize>,
 }
 
 impl Bugs {
-    /// Keeps `limit` occurrences of each, or all; `repeat` says whether a test can come more than
-    /// once with the same profiles, as it does where it is put to compilers in several ways.
+    /// Keeps `limit` occurrences of each bug, or all. `repeat` says whether a test can come more
+    /// than once with the same profiles, as when compilers are given it in several preparations.
     pub fn new(limit: Option<usize>, repeat: bool) -> Bugs {
         Bugs { limit, repeat, list: Vec::new(), by_id: HashMap::new() }
     }
@@ -147,13 +147,13 @@ impl Bugs {
         self.by_id.get(id).copied()
     }
 
-    /// One bug as it is so far.
+    /// The finding of a bug so far.
     pub fn finding(&self, bug: usize) -> &Finding {
         &self.list[bug].finding
     }
 
-    /// Adds an occurrence to the bug of this identity. What makes the finding of it is called where
-    /// it is a better example than the one that there is.
+    /// Adds an occurrence to the bug with this identity. `make` is called only if the occurrence
+    /// becomes the example.
     pub fn add(
         &mut self,
         id: &str,
@@ -181,7 +181,7 @@ impl Bugs {
             (rank, test.to_string(), profiles.to_vec())
         };
         let now = key(rank(&old.test, &old.outcomes), &old.test, &old.profiles);
-        // An example that was reduced stays: its test is what the identity was made of.
+        // A reduced example stays, because the identity was made from its test.
         if old.reduced.is_none() && key(rank(test, outcomes), test, profiles) < now {
             self.list[bug].finding = Finding { id: id.to_string(), ..make() };
         }
@@ -210,7 +210,7 @@ impl Bugs {
         bug.kept.add(test, profiles, limit, outcomes);
     }
 
-    /// A change to the finding of a bug.
+    /// The finding of a bug, to be changed.
     pub fn finding_mut(&mut self, bug: usize) -> &mut Finding {
         &mut self.list[bug].finding
     }
@@ -227,7 +227,7 @@ impl Bugs {
     }
 }
 
-/// Differences that stay unexplored while they come in.
+/// Collects the differences that are not looked into.
 #[derive(Default)]
 pub struct Rest {
     limit: Option<usize>,
@@ -235,12 +235,12 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Nothing yet; of each group, so many occurrences will be kept.
+    /// Keeps `limit` occurrences of each group, or all.
     pub fn new(limit: Option<usize>) -> Rest {
         Rest { limit, groups: BTreeMap::new() }
     }
 
-    /// Counts an occurrence, whose outcomes are asked for where it is kept.
+    /// Counts an occurrence. Its outcomes are computed only if it is kept.
     pub fn add(
         &mut self,
         (class, family): (Class, &str),
@@ -274,7 +274,7 @@ fn add_counts(sum: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-/// The first occurrences of two lists of first occurrences.
+/// The first occurrences of two lists.
 fn first(mut a: Vec<Occurrence>, b: Vec<Occurrence>, limit: Option<usize>) -> Vec<Occurrence> {
     let mut kept = Kept::default();
     a.extend(b);
@@ -284,7 +284,7 @@ fn first(mut a: Vec<Occurrence>, b: Vec<Occurrence>, limit: Option<usize>) -> Ve
     kept.take()
 }
 
-/// Joins what two parts of a run found of one bug. The better example is kept.
+/// Joins the findings of one bug from two parts of a run. The better example is kept.
 pub fn join(a: Finding, b: Finding, limit: Option<usize>) -> Finding {
     let key = |f: &Finding| (rank(&f.test, &f.outcomes), f.test.clone(), f.profiles.clone());
     let (mut best, other) = if key(&b) < key(&a) { (b, a) } else { (a, b) };
@@ -297,7 +297,7 @@ pub fn join(a: Finding, b: Finding, limit: Option<usize>) -> Finding {
     best
 }
 
-/// Joins what two parts of a run left unexplored.
+/// Adds the differences that one part of a run did not look into.
 pub fn join_rest(sum: &mut Vec<Unexplored>, part: Unexplored, limit: Option<usize>) {
     match sum.iter_mut().find(|u| (u.class, &u.family) == (part.class, &part.family)) {
         Some(old) => {
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(kept, [("a", "p"), ("a", "q")]);
         assert_eq!((&*bug.test, &*bug.profiles[0]), ("a", "p"), "the smallest is the example");
         assert_eq!(bugs(None, &ALL)[0].occurrences.len(), 5);
-        // In whatever order they come.
+        // The result does not depend on the order.
         let mut turned = ALL;
         turned.reverse();
         assert_eq!(bugs(Some(2), &turned), bugs(Some(2), &ALL));

@@ -1,13 +1,13 @@
-//! Known changes: which differences of outcomes between two compilers a baseline has.
+//! Known changes: the differences of outcomes between two compilers that a baseline contains.
 //!
-//! A change is known by its two profiles, its test and its outcomes, so it has no identity beyond them.
+//! A change has no identity of its own: two profiles, a test and outcomes identify it.
 
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Changed, Changes};
 use super::{Report, State};
 
-/// What two profiles allow differently in a test, as a baseline has it.
+/// The outcomes of a test that differ between two profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
@@ -30,15 +30,15 @@ impl Known {
         self.test == test && self.before == changes.before && self.after == changes.after
     }
 
-    /// Whether a test gains and loses nothing beyond this.
+    /// Whether the test gains and loses no other outcomes.
     fn covers(&self, changed: &Changed) -> bool {
         changed.gained.iter().all(|state| self.gained.contains(state))
             && changed.lost.iter().all(|state| self.lost.contains(state))
     }
 }
 
-/// Marks the changes that are known, and lists the known ones that are gone: `saw` says whether a
-/// stage compared a test.
+/// Marks the known changes, and lists the known changes that are gone. `saw` says whether a stage
+/// compared a test.
 pub fn mark(known: &[Known], report: &mut Report, saw: impl Fn(&str, &str) -> bool) {
     for changes in &mut report.changes {
         let mut tests = std::mem::take(&mut changes.tests);
@@ -56,7 +56,7 @@ pub fn mark(known: &[Known], report: &mut Report, saw: impl Fn(&str, &str) -> bo
     }
 }
 
-/// What is known after a run: what changed in it, and what it did not look at.
+/// The known changes after a run: those of the run, and those for which it did not look.
 pub fn update(known: &[Known], report: &Report) -> Vec<Known> {
     let told = |k: &Known| {
         report.changes.iter().any(|c| {
@@ -119,7 +119,8 @@ mod tests {
             report.changes[0].tests.iter().map(|t| t.known).collect::<Vec<bool>>()
         };
         assert_eq!(marked(first.clone()), [true, false]);
-        // Fewer outcomes are known; others, or another direction, are not.
+        // A change with fewer outcomes is known; one with other outcomes or in the other direction
+        // is not.
         assert_eq!(marked(report(vec![changed("a", &["2"], &[])])), [true]);
         assert_eq!(marked(report(vec![changed("a", &["2", "3"], &[])])), [false]);
         assert_eq!(marked(report(vec![changed("a", &[], &["1"])])), [false]);

@@ -1,8 +1,8 @@
-//! Which tests a run judged with which profiles, and which of them differ. By that it can be told later,
-//! from the report alone, that a bug was looked for and is gone.
+//! Coverage: the tests that a run judged, with their profiles, and those that differ. From it, a
+//! later run can tell that a bug was looked for and is gone.
 //!
-//! Tests are known by the first 48 bits of the digests of their names, so that a hundred thousand of them
-//! are about a megabyte. It does not know what tests are.
+//! Tests are stored as the first 48 bits of the digests of their names, so that 100,000 tests take
+//! about a megabyte. It does not know what tests are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::baseline::Seen;
 use litmake_base::digest::Digest;
 
-/// A run with more tests than this has no coverage in its report.
+/// A run with more tests has no coverage in its report.
 const MOST: usize = 1 << 20;
 
-/// The digits of one test.
+/// The number of hexadecimal digits of a test's mark.
 const DIGITS: usize = 12;
 
-/// Tests by marks of their names: twelve hexadecimal digits each, in order.
+/// Tests as the marks of their names: twelve hexadecimal digits each, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Tests(String);
@@ -46,32 +46,32 @@ impl Tests {
     }
 }
 
-/// The mark of a test.
+/// The mark of a test: 48 bits of the digest of its name.
 fn mark(test: &str) -> u64 {
     Digest::of(test.as_bytes()).prefix() >> 16
 }
 
-/// The tests of a run, and what became of them with each profile.
+/// The tests of a run, and their results with each profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Coverage {
-    /// Every test that was judged with some profile.
+    /// Every test that was judged with at least one profile.
     pub tests: Tests,
-    /// What became of them, a profile or a choice of mixed ones each.
+    /// The results, one entry for each profile and for each set of mixed profiles.
     pub profiles: Vec<Share>,
 }
 
-/// What became of these tests with one profile, or with the mixes of several.
+/// The results of the tests with one profile, or with mixes of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Share {
-    /// One profile, or those that were mixed.
+    /// The profile, or the profiles that were mixed.
     pub profiles: Vec<String>,
-    /// The profiles were mixed, so that it stands for each choice among them.
+    /// Whether the profiles were mixed; the entry then covers each choice among them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mixed: bool,
-    /// The tests that were not judged.
+    /// The tests that were not judged with these profiles.
     #[serde(default, skip_serializing_if = "Tests::is_empty")]
     pub without: Tests,
-    /// Those that differ.
+    /// The tests that differ.
     #[serde(default, skip_serializing_if = "Tests::is_empty")]
     pub differ: Tests,
 }
@@ -86,7 +86,7 @@ impl Share {
 }
 
 impl Coverage {
-    /// What the run saw of a test with some profiles.
+    /// The result of the run for a test with some profiles.
     pub fn saw(&self, test: &str, profiles: &[String]) -> Seen {
         let mark = mark(test);
         if !self.tests.has(mark) {
@@ -100,7 +100,7 @@ impl Coverage {
     }
 }
 
-/// Coverage while it is gathered, from one comparison or one part of a run after the other.
+/// Collects coverage from several comparisons or parts of a run.
 #[derive(Default)]
 pub struct Gather {
     marks: Vec<u64>,
@@ -108,18 +108,19 @@ pub struct Gather {
     of: BTreeMap<(Vec<String>, bool), Sets>,
 }
 
-/// A test that a [`Gather`] knows. Profiles often share a list of tests, which then is looked up once.
+/// The index of a test in a [`Gather`]. Profiles often share a list of tests, so that each test is
+/// looked up once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Known(u32);
 
-/// The tests that were judged with some profiles, and those of them that differ.
+/// The tests that were judged with some profiles, and those that differ.
 #[derive(Default)]
 struct Sets {
     judged: Places,
     differ: Places,
 }
 
-/// A set of places in [`Gather::marks`], a bit each.
+/// A set of indices into [`Gather::marks`], one bit each.
 #[derive(Clone, Default)]
 struct Places(Vec<u64>);
 
@@ -138,7 +139,7 @@ impl Places {
 }
 
 impl Gather {
-    /// Takes a test in, where it is new.
+    /// The index of a test; adds the test if it is new.
     pub fn test(&mut self, name: &str) -> Known {
         self.known(mark(name))
     }
@@ -151,7 +152,7 @@ impl Gather {
         }))
     }
 
-    /// Adds tests that were judged with some profiles, each with whether it differs.
+    /// Adds tests that were judged with some profiles, and whether each differs.
     pub fn add<'t>(
         &mut self,
         profiles: &[String],
@@ -162,7 +163,7 @@ impl Gather {
         self.add_known(profiles, mixed, known.into_iter());
     }
 
-    /// The same for tests that are known.
+    /// Like [`Gather::add`], for tests whose indices are known.
     pub fn add_known(
         &mut self,
         profiles: &[String],
@@ -178,7 +179,7 @@ impl Gather {
         }
     }
 
-    /// What there is to tell; nothing where there are too many tests.
+    /// The coverage, or `None` if there are too many tests or none.
     pub fn finish(self) -> Option<Coverage> {
         let Gather { marks, of, .. } = self;
         let picked = |which: &dyn Fn(usize) -> bool| -> BTreeSet<u64> {
@@ -201,7 +202,7 @@ impl Gather {
     }
 }
 
-/// The coverage of two parts of a run.
+/// Joins the coverage of two parts of a run.
 pub fn join(parts: [Option<Coverage>; 2]) -> Option<Coverage> {
     let mut sum = Gather::default();
     for part in parts.into_iter().flatten() {
@@ -243,7 +244,7 @@ mod tests {
         let coverage = gathered(&[
             (&["p"], false, &[("a", false), ("b", true)]),
             (&["q"], false, &[("b", false), ("c", false)]),
-            // A second comparison of the same profile.
+            // Another comparison with the same profile.
             (&["p"], false, &[("a", true), ("c", false)]),
             (&["x", "y", "z"], true, &[("a", false)]),
         ])

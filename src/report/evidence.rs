@@ -1,6 +1,7 @@
-//! What is known of a finding beyond its outcomes: executions, other compilers, a smaller test.
+//! What a report says of a finding beyond its outcomes: executions, other compilers, a smaller
+//! test.
 //!
-//! It does not know how any of that was found out.
+//! It does not know how any of it was computed.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcomes, State};
 
-/// Why one outcome is wrong: an execution of the target that shows it, and what in the source's
-/// model forbids it.
+/// Why an outcome is wrong: an execution of the target that shows it, and why the source's model
+/// forbids it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// The final state.
     pub outcome: State,
-    /// What the target does, under its model.
+    /// The execution of the target, under its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Execution>,
-    /// What the source would have to do, and which checks of its model that fails. There is none
-    /// where no execution at all shows the outcome: then no memory model is needed to forbid it.
+    /// The execution that the source would need, with the checks of its model that it fails. Absent
+    /// where no execution shows the outcome, so that no memory model is needed to forbid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Execution>,
 }
 
-/// What the threads of a test did, and in which order memory saw it.
+/// The events of an execution, and the order in which memory saw them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Execution {
     /// The model that judges it.
     pub model: String,
-    /// By thread, each in its order; initial writes first.
+    /// Initial writes first, then each thread's events in its order.
     pub events: Vec<Event>,
-    /// Which write each read reads from, by the events' letters.
+    /// For each read, the write that it reads from, by the letters of the events.
     pub rf: Vec<(String, String)>,
-    /// The order of writes to each location, without what follows from it.
+    /// The order of the writes to each location; pairs that follow from others are left out.
     pub co: Vec<(String, String)>,
-    /// The checks that it fails; none where the model allows it.
+    /// The checks that the execution fails; none if the model allows it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fails: Vec<Failed>,
 }
@@ -42,31 +43,31 @@ pub struct Execution {
 /// One access or fence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {
-    /// The letter by which relations name it.
+    /// The letter of the event in relations.
     pub id: String,
-    /// `None` for an initial write.
+    /// The thread; `None` for an initial write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<u16>,
-    /// In the text of the test, counted from 1; 0 for an initial write.
+    /// The line in the text of the test, counted from 1; 0 for an initial write.
     #[serde(default)]
     pub line: usize,
     /// The instruction or expression.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// Such as `R(ACQ)[x]=1`.
+    /// The event, such as `R(ACQ)[x]=1`.
     pub event: String,
 }
 
 /// A check of a model that an execution fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Failed {
-    /// As the model calls it.
+    /// The name of the check in the model.
     pub check: String,
-    /// Where the model says so.
+    /// The place of the check in the model.
     pub place: String,
-    /// Its edges lead back to where they began; otherwise from one event to another.
+    /// Whether the edges form a cycle. Otherwise they lead from one event to another.
     pub is_cycle: bool,
-    /// In order: each begins where the one before ends.
+    /// The edges in order; each begins where the one before ends.
     pub edges: Vec<Edge>,
 }
 
@@ -75,22 +76,22 @@ pub struct Failed {
 pub struct Edge {
     /// The letter of the first event.
     pub from: String,
-    /// The relation, as models call it.
+    /// The name of the relation in the model.
     pub edge: String,
     /// The letter of the second event.
     pub to: String,
 }
 
-/// Whether another compiler, or another version of one, shows a positive difference too.
+/// Whether another compiler, or another version, also shows a positive difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Presence {
     /// The profile.
     pub profile: String,
-    /// The compiler as people call it: `clang 16`.
+    /// The compiler with its version, such as `clang 16`.
     pub compiler: String,
-    /// Whether it does.
+    /// Whether the compiler shows the difference.
     pub shows: Shows,
-    /// Why that cannot be said.
+    /// The error, where the answer is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
@@ -108,19 +109,20 @@ pub struct Presence {
     Deserialize,
     schemars::JsonSchema,
 )]
-/// Whether a compiler shows something.
+/// Whether a compiler shows a difference.
 #[serde(rename_all = "lowercase")]
 pub enum Shows {
-    /// It does.
+    /// It shows it.
     Present,
-    /// It does not.
+    /// It does not show it.
     Absent,
-    /// Something failed.
+    /// Unknown, because something failed.
     #[default]
     Unknown,
 }
 
-/// Each compiler once, in their order: it has it if it has it with any of the profiles that were asked.
+/// Each compiler once, in their order. A compiler shows the difference if it does with any of its
+/// profiles.
 pub fn by_compiler(presence: &[Presence]) -> Vec<(&str, Shows)> {
     let mut out: Vec<(&str, Shows)> = Vec::new();
     for p in presence {
@@ -132,9 +134,10 @@ pub fn by_compiler(presence: &[Presence]) -> Vec<(&str, Shows)> {
     out
 }
 
-/// In which compilers it is, in which not, and between which versions that changed, a line each.
+/// The compilers that show the difference, those that do not, and the versions between which that
+/// changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
-    // One word a compiler, and its versions behind it, in their order.
+    // The first word is the compiler; what follows is its version.
     let compilers = by_compiler(presence);
     let mut tools: Vec<(&str, Vec<(&str, Shows)>)> = Vec::new();
     for (compiler, shows) in &compilers {
@@ -184,7 +187,7 @@ pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
     out
 }
 
-/// The first of many names, and how many more there are.
+/// The first few names, and the number of the others.
 fn few(names: &[&str]) -> String {
     const FEW: usize = 4;
     match names.len() {
@@ -193,7 +196,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// The versions that say this, of those that were tried: three in a row and more as a range.
+/// The tried versions with this answer; three or more in a row become a range.
 fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
     let mut out = Vec::new();
     for run in tried.chunk_by(|a, b| (a.1 == shows) == (b.1 == shows)) {
@@ -206,45 +209,46 @@ fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
     out
 }
 
-/// A smaller test that shows a positive difference too.
+/// A smaller test that also shows a positive difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reduced {
     /// The test, in C.
     pub source: String,
-    /// The mix of it that is wrong.
+    /// The mix that is wrong, if profiles were mixed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,
-    /// What was made of it.
+    /// The lifted test.
     pub target: String,
-    /// What differs.
+    /// The outcomes that differ.
     pub outcomes: Outcomes,
-    /// The thread whose code alone is to blame, where one is.
+    /// The thread whose code alone is to blame, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<u16>,
-    /// The same for tests that are equal but for names and layout: findings with equal digests
-    /// are most likely one bug.
+    /// A digest that is equal for tests that differ only in names and layout: findings with equal
+    /// digests are most likely one bug.
     pub digest: String,
 }
 
-/// A barrier that, in all that one profile makes of an operation, makes every mix right.
+/// A barrier that makes every mix right when it is added to all code that one profile makes of an
+/// operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mend {
-    /// Whose code it would be put into.
+    /// The profile whose code gets the barrier.
     pub profile: String,
-    /// Such as `load seq_cst 32`.
+    /// The operation, such as `load seq_cst 32`.
     pub operation: String,
-    /// The instruction.
+    /// The instruction of the barrier.
     pub barrier: String,
-    /// Before the operation's code; else behind it.
+    /// Whether the barrier comes before the operation's code; otherwise it comes after.
     pub before: bool,
 }
 
-/// What the comparisons of one stage came to, tests counted.
+/// The result of the comparisons of one stage, as numbers of tests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Differences {
     /// The `compare` stage, with the values of its variables.
     pub stage: String,
-    /// The profile, or those that were mixed.
+    /// The profile that compiled the tests, or those that were mixed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
     /// The compiler without its version (`gcc`), and the dialect of its code.
@@ -253,30 +257,31 @@ pub struct Differences {
     /// See `compiler`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arch: String,
-    /// What tells the profile from the others of its family.
+    /// The variables that tell the profile from others of its family.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
     /// The model of the sources.
     pub model_source: String,
-    /// Tests of which both sides are known.
+    /// Tests with known outcomes on both sides.
     pub compared: u64,
-    /// Tests with outcomes that the source forbids; those of undefined sources are not counted.
+    /// Tests with outcomes that the source forbids, without those whose source is undefined.
     pub positive: u64,
-    /// Of those, under each weaker model of the sources, how many do not disappear.
+    /// The number of positive differences that remain under each weaker model of the sources.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub positive_under: BTreeMap<String, u64>,
-    /// Tests without some outcome that the source allows.
+    /// Tests that lack an outcome that the source allows.
     pub negative: u64,
-    /// Tests whose source has undefined behaviour, and how many of them differ.
+    /// Tests whose source has undefined behaviour, and the number of them that differ.
     pub undefined: u64,
     /// See `undefined`.
     pub undefined_positive: u64,
-    /// Of the undefined sources, how many do arithmetic that C leaves undefined, by the flags of simulations.
+    /// How many undefined sources do arithmetic that C leaves undefined, by the flags of
+    /// simulations.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub undefined_by: BTreeMap<String, u64>,
 }
 
-/// What changed from one compiler to another, tests counted.
+/// The changes from one compiler to another, as numbers of tests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changes {
     /// The `diff` stage, with the values of its variables.
@@ -285,52 +290,54 @@ pub struct Changes {
     pub before: String,
     /// The profile of the second side.
     pub after: String,
-    /// Tests of which both sides are known.
+    /// Tests that have results on both sides.
     pub compared: u64,
     /// Tests whose code differs.
     pub code: u64,
-    /// Tests whose outcomes differ; with equal code that is the models' doing.
+    /// Tests whose outcomes differ. With equal code, the models are the reason.
     pub outcomes: u64,
-    /// Tests with outcomes that only the second allows, and only the first.
+    /// Tests with outcomes that only the second side allows, and with outcomes that only the first
+    /// side allows.
     pub gained: u64,
     /// See `gained`.
     pub lost: u64,
-    /// The code of threads, where both were compiled.
+    /// How the code of threads changed, if both sides were compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<Threads>,
-    /// Each of those tests, in order of their names.
+    /// The changed tests, in the order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Changed>,
-    /// Tests of which the baseline has a change of outcomes that was looked for and is gone.
+    /// Tests with a known change of outcomes that the run looked for and did not see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
 }
 
-/// How the code of distinct threads changed. A test that is compiled as a whole counts as one thread.
+/// How the code of distinct threads changed. A test that is compiled as a whole counts as one
+/// thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Threads {
-    /// Threads that both compiled, and those of which the code differs.
+    /// Threads that both sides compiled, and those with different code.
     pub compared: u64,
     /// See `compared`.
     pub changed: u64,
-    /// The same of the threads that have an operation, such as `exchange relaxed 32`, for each operation
-    /// that is in a changed one.
+    /// The same for the threads with an operation, such as `exchange relaxed 32`, for each
+    /// operation of a changed thread.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constructs: BTreeMap<String, Share>,
-    /// In the changed threads: instructions of the lifted code, and how many of these are barriers.
+    /// In the changed threads: the instructions of the lifted code, and the barriers among them.
     pub instructions: Moved,
     /// See `instructions`.
     pub barriers: Moved,
 }
 
-/// A part of a number of threads.
+/// The changed threads out of a number of threads.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Share {
-    /// Those that changed.
+    /// Threads that changed.
     pub changed: u64,
-    /// All.
+    /// All threads.
     pub compared: u64,
 }
 
@@ -339,9 +346,9 @@ pub struct Share {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Moved {
-    /// With the first compiler.
+    /// The number with the first compiler.
     pub before: u64,
-    /// With the second.
+    /// The number with the second compiler.
     pub after: u64,
 }
 
@@ -359,9 +366,9 @@ impl std::fmt::Display for Moved {
 pub struct Changed {
     /// The test's name.
     pub test: String,
-    /// Whether its code differs.
+    /// Whether the code differs.
     pub code: bool,
-    /// Whether the baseline has all that it gains and loses.
+    /// Whether the baseline contains all gained and lost outcomes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,
     /// Outcomes that only the second compiler's code allows.
@@ -370,7 +377,7 @@ pub struct Changed {
     /// Outcomes that only the first compiler's code allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<State>,
-    /// The code of both, for the first few.
+    /// The code of both sides; only the first few changed tests have it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code_before: String,
     /// See `code_before`.
@@ -379,7 +386,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether its outcomes differ.
+    /// Whether the outcomes differ.
     pub fn moved(&self) -> bool {
         !self.gained.is_empty() || !self.lost.is_empty()
     }

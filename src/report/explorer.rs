@@ -1,7 +1,8 @@
-//! Links that open Compiler Explorer with a source, a compiler and its flags.
+//! Builds links that open Compiler Explorer with a source, a compiler and its flags.
 //!
-//! All of it is in the link: the site takes a state as JSON in base64 (`/clientstate/`), in which characters
-//! beyond ASCII are escaped. Nothing is asked of the network here, and it is not known what findings are.
+//! The link contains everything: the site accepts a state as JSON in base64 (`/clientstate/`), with
+//! characters beyond ASCII escaped. This module makes no network requests and knows nothing of
+//! findings.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,19 +10,20 @@ use litmake_base::plain;
 
 const SITE: &str = "https://godbolt.org/clientstate/";
 
-/// A source as it is given to a compiler.
+/// The input of a compiler.
 pub struct Given<'a> {
     /// `c`, `c++` or `rust`.
     pub language: &'a str,
-    /// What is compiled.
+    /// The source code.
     pub source: &'a str,
-    /// As the site calls it; where it has none that is known, the flags are in a comment.
+    /// The site's name for the compiler. Where none is known, the flags become a comment in the
+    /// source.
     pub compiler: Option<String>,
     /// The compiler's flags.
     pub args: &'a [String],
 }
 
-/// The link to all of it.
+/// The link that opens this input.
 pub fn link(given: &Given) -> String {
     let options: Vec<String> = given.args.iter().map(|a| plain::word(a)).collect();
     let options = options.join(" ");
@@ -41,7 +43,7 @@ pub fn link(given: &Given) -> String {
     format!("{SITE}{}", URL_SAFE_NO_PAD.encode(ascii(&state.to_string())))
 }
 
-/// JSON in which all characters are ASCII.
+/// JSON with all other characters than ASCII escaped.
 fn ascii(json: &str) -> String {
     let mut out = String::new();
     for c in json.chars() {
@@ -56,8 +58,9 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// What the site calls a compiler: `tool` is `gcc`, `g++`, `clang` or `clang++`, `prefix` is what gcc's
-/// name has before it (`riscv64-linux-gnu-`), and `version` is what the compiler says of its version.
+/// The site's name for a compiler. `tool` is `gcc`, `g++`, `clang` or `clang++`, `prefix` is the
+/// prefix of a gcc's name (`riscv64-linux-gnu-`), and `version` is the version as the compiler
+/// prints it.
 pub fn compiler(tool: &str, prefix: &str, version: &str) -> Option<String> {
     let (major, minor) = numbers(version)?;
     let c = match tool {
@@ -66,7 +69,7 @@ pub fn compiler(tool: &str, prefix: &str, version: &str) -> Option<String> {
         _ => return None,
     };
     if tool.starts_with("clang") {
-        // The last release of each series that the site keeps.
+        // The site keeps the last release of each series.
         let of_series = match major {
             13 => "1301".to_string(),
             14..=16 => format!("{major}00"),
@@ -78,7 +81,7 @@ pub fn compiler(tool: &str, prefix: &str, version: &str) -> Option<String> {
     }
     let target = match prefix {
         "" | "x86_64-linux-gnu-" => return Some(format!("{c}g{major}{minor}")),
-        // Older series have names without a rule for other machines.
+        // Names of older cross compilers follow no rule.
         _ if major < 12 => return None,
         "aarch64-linux-gnu-" => format!("{c}arm64g"),
         "arm-linux-gnueabihf-" => format!("{c}armg"),
@@ -91,7 +94,7 @@ pub fn compiler(tool: &str, prefix: &str, version: &str) -> Option<String> {
     Some(format!("{target}{major}{minor}0"))
 }
 
-/// The first two numbers of the last version that a text names.
+/// The first two numbers of the last version in a text.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let words = version.split(|c: char| c.is_whitespace() || "()".contains(c)).rev();
     words
@@ -108,7 +111,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    /// The state that a link holds, read as the site reads it.
+    /// The state in a link, decoded as the site decodes it.
     fn state(link: &str) -> serde_json::Value {
         let coded = link.strip_prefix(SITE).expect("a link to the site");
         let json = URL_SAFE_NO_PAD.decode(coded).expect("base64");

@@ -1,11 +1,13 @@
 //! GitHub: annotations, of which a step shows ten, and the job summary for the rest.
+//!
+//! It does not know how findings were made.
 
 use std::fmt::Write;
 
 use super::{Cause, Report, Status, number, state_text};
 use litmake_base::plain;
 
-/// As many annotations of a kind are shown for a step.
+/// How many annotations of a kind GitHub shows for a step.
 const SHOWN: usize = 10;
 
 fn property(text: &str) -> String {
@@ -16,12 +18,12 @@ fn data(text: &str) -> String {
     plain::text(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Workflow commands for what matters most.
+/// Workflow commands for new findings and errors.
 pub fn annotations(report: &Report) -> String {
     let mut out = String::new();
     let new = report.findings.iter().filter(|f| f.status == Status::New);
     for finding in new.clone().take(SHOWN) {
-        // A place is a file that is there.
+        // GitHub needs an existing file as a place.
         let file = match finding.file.is_empty() {
             true => String::new(),
             false => format!("file={},", property(&finding.file)),
@@ -62,13 +64,13 @@ pub fn annotations(report: &Report) -> String {
     out
 }
 
-/// A text in a cell of a table.
+/// A text as a cell of a table.
 pub(super) fn cell(text: &str) -> String {
     let text = plain::text(text).replace('&', "&amp;").replace('<', "&lt;");
     text.replace('`', "&#96;").replace('|', "\\|").replace('\n', " ")
 }
 
-/// A text as it is, whatever is in it.
+/// A code block whose fence is longer than any fence in the text.
 pub fn block(language: &str, text: &str, out: &mut String) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

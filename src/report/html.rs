@@ -1,5 +1,5 @@
-//! One page a run, for a browser: which test, which compiler, which outcome, since when, why, and
-//! the smallest reproducer. It needs nothing but itself.
+//! Writes a report as one page for a browser: for each bug the test, compiler, outcome, versions
+//! that have it, reason and smallest reproducer. The page needs no other file.
 //!
 //! It does not know how findings were made.
 
@@ -16,9 +16,9 @@ use super::{
 };
 use litmake_litmus::execution::{self, Edge, Failure};
 
-/// Findings that are shown at once; the others open at a click.
+/// The number of findings that are open at first; the others open at a click.
 const OPEN: usize = 3;
-/// Outcome sets that are larger are left to the JSON report.
+/// Larger sets of outcomes are only in the JSON report.
 const STATES: usize = 64;
 
 /// The page.
@@ -26,7 +26,7 @@ pub fn html(report: &Report) -> String {
     let mut out = page::begin(&report.pipeline, Assets::Inside, &[], "");
     verdict(report, &mut out);
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
-    // What is new, and of that what was looked into and has no label.
+    // New findings come first, and among them those that were looked into and have no label.
     findings.sort_by_key(|f| (f.status as u8, f.evidence.is_none(), !f.label.is_empty()));
     overview(&findings, &mut out);
     if !findings.is_empty() {
@@ -78,7 +78,7 @@ fn verdict(report: &Report, out: &mut String) {
     }
 }
 
-/// A row a finding.
+/// A table with a row for each finding.
 fn overview(findings: &[&Finding], out: &mut String) {
     if findings.is_empty() {
         return;
@@ -126,8 +126,8 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
     out.push_str("</details>\n");
 }
 
-/// All that is to be said of a bug: what is wrong, the test and its code, why, and how to see it again. Its
-/// headings have this level.
+/// Everything that the report says of a bug: the wrong outcomes, the test and its code, the reason,
+/// and the command that shows it again. `level` is the level of its headings.
 pub fn body(f: &Finding, level: u8, out: &mut String) {
     let _ = writeln!(out, "<p>{}</p>", escaped(&f.claim()));
     for wrong in f.wrong() {
@@ -167,7 +167,7 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
     }
 }
 
-/// The pass that did it, with the code before and behind it side by side, and what the compiler printed.
+/// The pass to blame, with the code before and after it side by side, and the compiler's own dumps.
 fn pass(f: &Finding, level: u8, culprit: &Culprit, out: &mut String) {
     let head = match culprit.pass.is_empty() {
         true => "No pass is named".to_string(),
@@ -196,7 +196,7 @@ fn pass(f: &Finding, level: u8, culprit: &Culprit, out: &mut String) {
     }
 }
 
-/// The tests and profiles that show it, and how many there are on each.
+/// The tests and profiles that show the bug, and the number of tests for each profile.
 fn occurrences(f: &Finding, out: &mut String) {
     if f.count < 2 {
         return;
@@ -251,8 +251,8 @@ fn sets(f: &Finding, level: u8, outcomes: &Outcomes, out: &mut String) {
     page::end_list(out);
 }
 
-/// The execution that shows the outcome, and the one of the source that is forbidden. Both are marked: the
-/// steps in which the one leaves the order of turns, and the cycle that forbids the other.
+/// The execution that shows the outcome, and the forbidden execution of the source. Thick edges
+/// mark the steps that no interleaving has in the first, and the cycle that forbids the second.
 fn why(f: &Finding, level: u8, e: &Evidence, out: &mut String) {
     let mut draw = |head: &str, run: &evidence::Execution| {
         let drawn = drawn(&e.outcome, run);
@@ -283,7 +283,8 @@ fn why(f: &Finding, level: u8, e: &Evidence, out: &mut String) {
     }
 }
 
-/// An execution as pictures want it: program order and from-reads follow from what a report has.
+/// Converts an execution of a report for drawing. Computes program order and from-reads, which
+/// reports leave out.
 fn drawn(outcome: &State, run: &evidence::Execution) -> execution::Execution {
     let at = |id: &str| run.events.iter().position(|e| e.id == id);
     let known = |list: &[(String, String)]| -> Vec<(usize, usize)> {
@@ -381,7 +382,7 @@ fn stages(report: &Report, out: &mut String) {
     page::end_list(out);
 }
 
-/// Which compilers were asked.
+/// A table of the compilers of a run.
 pub fn compilers(list: &[Compiler], out: &mut String) {
     if list.is_empty() {
         return;

@@ -1,7 +1,7 @@
-//! The text of an issue about a bug, as the tracker of its compiler wants it.
+//! Writes the text of an issue about a bug in the form that the compiler's tracker expects.
 //!
-//! LLVM's tracker shows Markdown; that of gcc shows text as it is. It does not know how findings were
-//! made, nor where texts go.
+//! LLVM's tracker renders Markdown; gcc's shows plain text. It does not know how findings were
+//! made, nor where the text is sent.
 
 use std::fmt::Write;
 
@@ -10,17 +10,17 @@ use super::github::block;
 use super::{Class, Finding, State, state_text};
 use litmake_base::plain;
 
-/// Where an issue goes.
+/// The bug trackers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracker {
-    /// Markdown.
+    /// LLVM's, in Markdown.
     Llvm,
-    /// Bugzilla: plain text.
+    /// gcc's Bugzilla, in plain text.
     Gcc,
 }
 
 impl Tracker {
-    /// The family of compilers whose tracker it is.
+    /// The family of compilers that uses the tracker.
     pub fn family(self) -> &'static str {
         match self {
             Tracker::Llvm => "clang",
@@ -29,35 +29,35 @@ impl Tracker {
     }
 }
 
-/// One compilation that a bug is about.
+/// A compilation that shows the bug.
 pub struct Compilation {
     /// The profile's name.
     pub profile: String,
-    /// What the compiler says of its version.
+    /// The version as the compiler prints it.
     pub version: String,
     /// The command line that compiles the source to assembly.
     pub command: String,
-    /// What is added to it so that the compiler prints the code after each pass.
+    /// The options that make the compiler print the code after each pass.
     pub dumps: String,
-    /// The name of the file that it compiles: `source.c`.
+    /// The name of the compiled file, such as `source.c`.
     pub file: String,
-    /// What is in that file.
+    /// The content of that file.
     pub source: String,
-    /// The link that opens it in Compiler Explorer.
+    /// The link that opens the file in Compiler Explorer.
     pub link: String,
 }
 
-/// All that an issue says.
+/// The content of an issue.
 pub struct Issue<'a> {
     /// The bug.
     pub finding: &'a Finding,
-    /// One for each profile that the example has.
+    /// The compilations, one for each profile of the example.
     pub compilations: &'a [Compilation],
-    /// The command that shows it again.
+    /// The command that shows the bug again.
     pub again: &'a str,
 }
 
-/// A text with headings, which is Markdown or not.
+/// A text with headings, in the tracker's format.
 struct Page {
     tracker: Tracker,
     out: String,
@@ -95,7 +95,7 @@ impl Page {
         }
     }
 
-    /// A heading with a text below it; neither where there is no text.
+    /// Writes a heading and a text, or nothing if the text is empty.
     fn part(&mut self, head: &str, language: &str, text: &str) {
         if !text.trim().is_empty() {
             self.head(head);
@@ -105,13 +105,13 @@ impl Page {
 }
 
 impl Issue<'_> {
-    /// The text, as a tracker's readers expect it.
+    /// The text in the tracker's format.
     pub fn text(&self, tracker: Tracker) -> String {
         let f = self.finding;
         let mut page = Page { tracker, out: String::new() };
         page.title(&self.title());
         page.paragraph(&format!("{}:", f.claim()));
-        // In the names of the test that is shown.
+        // With the names of the test that is shown.
         let wrong = match f.reduced.as_ref().map(|r| &r.outcomes.forbidden) {
             Some(states) if !states.is_empty() => states.iter().map(state_text).collect(),
             _ => f.wrong(),
@@ -156,7 +156,7 @@ impl Issue<'_> {
         page.out
     }
 
-    /// What is wrong, of which part of which compiler, in one line.
+    /// A title: the pass or the compiler, and what is wrong.
     fn title(&self) -> String {
         let f = self.finding;
         if !matches!(f.class, Class::Concurrency | Class::Mixing) || !f.label.is_empty() {
@@ -173,7 +173,7 @@ impl Issue<'_> {
         format!("{who}: {what} an outcome that C11 forbids [{}]", f.profiles.join(" and "))
     }
 
-    /// The pass that did it, with the code before and behind it.
+    /// The pass to blame, with the code before and after it.
     fn pass(&self, page: &mut Page) {
         let Some(culprit) = &self.finding.pass else { return };
         let head = match culprit.pass.is_empty() {
@@ -226,7 +226,7 @@ impl Issue<'_> {
     }
 }
 
-/// The edges of a failed check in words: the events that it has, then a sentence an edge.
+/// A failed check in words: its events, then a sentence for each edge.
 pub fn in_words(run: &Execution, failed: &Failed) -> Vec<String> {
     let has = |id: &str| failed.edges.iter().any(|e| e.from == id || e.to == id);
     let events = run.events.iter().filter(|e| has(&e.id)).map(named);
@@ -234,7 +234,7 @@ pub fn in_words(run: &Execution, failed: &Failed) -> Vec<String> {
     events.chain(edges).collect()
 }
 
-/// An event by its letter, its thread and its code.
+/// An event with its letter, thread and code.
 fn named(e: &Event) -> String {
     let code = e.code.trim().trim_end_matches(';');
     match e.thread {
@@ -244,7 +244,8 @@ fn named(e: &Event) -> String {
     }
 }
 
-/// What an edge says. Its label has the model's relation, and in brackets what that is made of.
+/// The sentence for an edge. A label is the model's relation, followed in brackets by the relation
+/// that it is made of.
 fn sentence(label: &str, from: &str, to: &str) -> String {
     let (name, made) = match label.split_once(" (") {
         Some((name, made)) => (name, made.trim_end_matches(')')),

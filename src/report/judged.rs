@@ -1,7 +1,7 @@
-//! What a change to a compiler does, for whoever has to decide about it: code, outcomes, bugs that are
-//! new and bugs that are fixed, as text for a terminal and as Markdown for the change.
+//! Shows what a change to a compiler does, for the people who decide about it: code, outcomes, new
+//! bugs and fixed bugs, as text for a terminal and as Markdown for the change.
 //!
-//! It does not know how that was found out.
+//! It does not know how the changes were found.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,14 +13,14 @@ use super::github::{block, cell};
 use super::terminal::{Style, errors, finding};
 use super::{Finding, Report, Status, number, state_text};
 
-/// What became of a bug from one compiler to another.
+/// How a bug changed from one compiler to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BugChange {
-    /// The bug's, as findings have it.
+    /// The id of the finding.
     pub id: String,
-    /// What became of it.
+    /// The kind of change.
     pub change: Change,
-    /// The profiles of either side that show it.
+    /// The profiles of each side that show the bug.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
     /// See `before`.
@@ -44,21 +44,21 @@ pub struct BugChange {
 /// How the profiles that show a bug differ between two compilers.
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// No profile showed it before.
+    /// No profile of the old compiler shows it.
     #[default]
     New,
-    /// Some showed it, and now a profile does that did not.
+    /// A profile of the new compiler shows it that did not before, and others did.
     Wider,
     /// The same profiles show it.
     Same,
-    /// Some do not show it any more.
+    /// Some profiles do not show it any more.
     Narrower,
-    /// None does any more.
+    /// No profile shows it any more.
     Fixed,
 }
 
 impl Change {
-    /// As tables call it.
+    /// The word in tables.
     pub fn name(self) -> &'static str {
         match self {
             Change::New => "new",
@@ -69,20 +69,20 @@ impl Change {
         }
     }
 
-    /// Whether the change brings it somewhere.
+    /// Whether a profile shows the bug that did not before.
     fn is_worse(self) -> bool {
         matches!(self, Change::New | Change::Wider)
     }
 }
 
-/// So many operations, tests and outcomes are named where not all are asked for.
+/// How many operations, tests and outcomes are listed unless all are asked for.
 const OPERATIONS: usize = 6;
 const TESTS: usize = 5;
 const OUTCOMES: usize = 4;
 
 impl Report {
-    /// The exit status of a judgement: 1 where the change brings a bug that the baseline does not know,
-    /// or may bring one, since something that its compiler shows was not looked into.
+    /// The exit status of a judgement: 1 if the change brings a bug that the baseline does not
+    /// know, or may bring one, because differences of the new compiler were not looked into.
     pub fn judged_status(&self) -> u8 {
         match self.exit_status() {
             1 if !self.brings_bugs() && self.unexplored_after() == 0 => 0,
@@ -94,7 +94,7 @@ impl Report {
         self.worse().next().is_some()
     }
 
-    /// The bugs that the change brings and that no baseline knows.
+    /// The bugs that the change brings, without those in the baseline.
     fn worse(&self) -> impl Iterator<Item = (&BugChange, &Finding)> {
         let new = |(change, f): &(&BugChange, &Finding)| {
             change.change.is_worse() && f.status == Status::New
@@ -102,7 +102,7 @@ impl Report {
         self.judged().filter(new)
     }
 
-    /// Each bug with what became of it.
+    /// Each bug with its change.
     fn judged(&self) -> impl Iterator<Item = (&BugChange, &Finding)> {
         self.bug_changes.iter().filter_map(|change| {
             let finding = self.findings.iter().find(|f| f.id == change.id)?;
@@ -110,14 +110,14 @@ impl Report {
         })
     }
 
-    /// How many differences of the new compiler were not looked into.
+    /// The number of differences of the new compiler that were not looked into.
     fn unexplored_after(&self) -> u64 {
         let is_after = |profile: &str| self.changes.iter().any(|c| c.after == profile);
         let all = self.not_looked_into.iter().flat_map(|u| &u.by_profile);
         all.filter(|(profile, _)| is_after(profile)).map(|(_, n)| n).sum()
     }
 
-    /// What the change comes to in one line: `1 new bug, 2 fixed`.
+    /// The judgement in one line: `1 new bug, 2 fixed`.
     pub fn judgement(&self) -> String {
         let mut counts: BTreeMap<Change, u64> = BTreeMap::new();
         let mut known = 0;
@@ -155,7 +155,7 @@ fn moved(t: &Changed) -> bool {
     !t.gained.is_empty() || !t.lost.is_empty()
 }
 
-/// Operations, those of which the most threads changed first.
+/// Operations by the share of threads that changed, largest first.
 fn by_share(threads: &Threads) -> Vec<(&String, &Share)> {
     let mut out: Vec<(&String, &Share)> = threads.constructs.iter().collect();
     let share = |s: &Share| s.changed as f64 / s.compared.max(1) as f64;
@@ -165,12 +165,12 @@ fn by_share(threads: &Threads) -> Vec<(&String, &Share)> {
     out
 }
 
-/// `no more and no fewer`, or what a number moved by.
+/// `=`, or the change of a number.
 fn by(moved: Moved) -> String {
     if moved.before == moved.after { "=".into() } else { moved.to_string() }
 }
 
-/// The judgement for a terminal; with `all`, every test and operation.
+/// The judgement for a terminal; if `style` is verbose, with every test and operation.
 pub fn text(report: &Report, style: Style) -> String {
     let mut out = String::new();
     let (operations, tests, outcomes) = match style.verbose {
@@ -232,7 +232,7 @@ pub fn text(report: &Report, style: Style) -> String {
     out
 }
 
-/// `12 of 840 threads have other code, in 30 of 1000 tests`
+/// A line such as `other code: 12 of 840 distinct threads, in 30 of 1000 tests`.
 fn code_line(c: &Changes) -> String {
     let tests = format!("{} of {}", c.code, number(c.compared, "test"));
     match &c.threads {
@@ -259,7 +259,7 @@ fn outcomes_line(c: &Changes) -> Option<String> {
     (!parts.is_empty()).then(|| format!("outcomes: {}", parts.join(", ")))
 }
 
-/// A bug's identity, and whether a baseline has it.
+/// The id of a bug, and whether the baseline has it.
 fn known(change: &BugChange, f: &Finding) -> String {
     match change.change.is_worse() && f.status == Status::Known {
         true => format!(" ({}, known)", f.id),
@@ -267,7 +267,7 @@ fn known(change: &BugChange, f: &Finding) -> String {
     }
 }
 
-/// The profiles that show a bug.
+/// The profiles that show a bug, before and after.
 fn sides(change: &BugChange) -> String {
     let list = |profiles: &[String]| match profiles {
         [] => "none".to_string(),
@@ -276,7 +276,7 @@ fn sides(change: &BugChange) -> String {
     format!("before: {}; after: {}", list(&change.before), list(&change.after))
 }
 
-/// The judgement as a comment for the change.
+/// The judgement as a comment on the change.
 pub fn markdown(report: &Report) -> String {
     let mut out = format!("### litmake: {}\n\n", cell(&report.judgement()));
     out += "| before | after | threads with other code | instructions | barriers | tests that gain outcomes | that lose some |\n\

@@ -1,4 +1,6 @@
-//! JUnit XML, which most CI servers show.
+//! Writes a report as JUnit XML, which most CI servers show.
+//!
+//! It does not know how findings were made.
 
 use std::fmt::Write;
 
@@ -14,7 +16,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
-            // XML 1.0 has no place for these.
+            // XML 1.0 does not allow these characters.
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -22,7 +24,8 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// A test case for each bug and error, for what was not looked into, and for each stage.
+/// A test case for each bug, each group of differences that were not looked into, each error, and
+/// each stage.
 pub fn junit(report: &Report) -> String {
     let mut failures = report.count(Status::New);
     let mut cases = String::new();

@@ -1,6 +1,6 @@
-//! Logs side by side: a row a test, a column a log, each compared with the first.
+//! Compares logs: a row for each test, a column for each log, each compared with the first.
 //!
-//! It does not know which machines or models the logs are of, nor where they were read.
+//! It does not know which machines or models the logs are from, nor where they were read.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,74 +8,75 @@ use std::fmt::Write;
 use litmake_litmus::log::{LogEntry, Observation, Verdict, compare};
 use serde::Serialize;
 
-/// A log and what to call it.
+/// A log with a name.
 pub struct Log {
-    /// What to call it.
+    /// The name that tables show.
     pub name: String,
-    /// In the order of the log.
+    /// The entries, in the order of the log.
     pub entries: Vec<LogEntry>,
 }
 
-/// What logs say of the same tests.
+/// The comparison of several logs with the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The logs' names. The others are compared with the first.
+    /// The names of the logs, the first one included.
     pub logs: Vec<String>,
     /// The tests of all logs, in the order in which the logs have them.
     pub tests: Vec<Row>,
-    /// For each log but the first.
+    /// The totals of each log but the first.
     pub totals: Vec<Totals>,
 }
 
-/// What each log says of one test.
+/// The entries of all logs for one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The test's name.
     pub test: String,
-    /// What it asks: `Allowed`, `Forbidden`, `Required`, or `Final` where that is not said.
+    /// The kind of condition: `Allowed`, `Forbidden`, `Required`, or `Final` where the log does not
+    /// say.
     pub kind: &'static str,
-    /// For each log; `None` where it lacks the test.
+    /// A cell for each log; `None` where the log lacks the test.
     pub cells: Vec<Option<Cell>>,
 }
 
-/// What a log says of a test.
+/// The entry of one log for a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// `Ok`, `No` or `Undef`, or nothing where the log does not say.
+    /// The verdict `Ok`, `No` or `Undef`, or empty where the log has none.
     pub verdict: &'static str,
-    /// Of the condition's proposition: `Never`, `Sometimes`, `Always`, or nothing.
+    /// How often the condition's proposition held: `Never`, `Sometimes`, `Always`, or empty.
     pub observation: &'static str,
-    /// How many final states it has.
+    /// The number of final states.
     pub states: usize,
     /// How often states were seen; 0 in logs of simulators.
     pub seen: u64,
-    /// How these stand to those of the first log.
+    /// How the states compare with those of the first log.
     pub relation: Relation,
-    /// States that the first log lacks, and states that only it has.
+    /// States that the first log lacks, and states that only the first log has.
     pub more: Vec<String>,
     /// See `more`.
     pub fewer: Vec<String>,
 }
 
-/// How a log's states of a test stand to those of the first log.
+/// How the states of a test in a log compare with those in the first log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// It is the first log, or the first log lacks the test.
     Alone,
-    /// The same states.
+    /// Both logs have the same states.
     Equal,
-    /// All of the first log's, and others.
+    /// The log has all states of the first log, and more.
     More,
-    /// Some of the first log's, and no others.
+    /// The log has some states of the first log, and no others.
     Fewer,
-    /// Some states more and some fewer, or undefined in one of them alone.
+    /// The log has some states more and lacks some, or only one of the logs says undefined.
     Both,
-    /// The logs have different hashes: they speak of two tests of one name.
+    /// The logs have different hashes: two tests share the name.
     OtherTest,
 }
 
-/// How many tests of a log stand how to the first log.
+/// The number of tests of a log for each relation to the first log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Tests with the same states.
@@ -86,26 +87,27 @@ pub struct Totals {
     pub fewer: usize,
     /// Tests with some more and some fewer.
     pub both: usize,
-    /// Tests of which the logs speak under one name and mean two.
+    /// Tests whose name stands for another test in the first log.
     pub other_test: usize,
-    /// Tests that only one of the two logs has.
+    /// Tests that only one of the two logs contains.
     pub missing: usize,
 }
 
-/// Which rows are shown.
+/// The rows to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
-    /// Those in which a log differs from the first, or lacks the test.
+    /// Rows in which a log differs from the first, or lacks the test.
     #[default]
     Differing,
-    /// Those in which a log has states that the first lacks: a machine shows what a model forbids.
+    /// Rows in which a log has states that the first log lacks: a machine shows an outcome that a
+    /// model forbids.
     More,
     /// All rows.
     All,
 }
 
 impl Comparison {
-    /// Compares them with the first.
+    /// Compares each log with the first.
     pub fn new(logs: &[Log]) -> Comparison {
         let mut order: Vec<&str> = Vec::new();
         let mut by_test: BTreeMap<&str, Vec<Option<&LogEntry>>> = BTreeMap::new();
@@ -115,7 +117,7 @@ impl Comparison {
                     order.push(&entry.name);
                     vec![None; logs.len()]
                 });
-                // A test that a log has twice counts as its last entry.
+                // If a log has a test twice, the last entry counts.
                 cells[n] = Some(entry);
             }
         }
@@ -140,7 +142,7 @@ impl Comparison {
         Comparison { logs: logs.iter().map(|l| l.name.clone()).collect(), tests, totals }
     }
 
-    /// Whether a log differs from the first, or lacks one of its tests.
+    /// Whether a log differs from the first in a test, or only one of them has it.
     pub fn differs(&self) -> bool {
         self.totals.iter().any(|t| t.differing() > 0)
     }
@@ -159,7 +161,8 @@ impl Comparison {
         self.tests.iter().filter(shows).collect()
     }
 
-    /// For a terminal: the table, under each row the states that differ, and at the end the counts.
+    /// The comparison for a terminal: the rows, the states that differ under each row, and the
+    /// totals.
     pub fn text(&self, rows: Rows) -> String {
         let shown = self.shown(rows);
         let head = ["test", "kind"].map(String::from).into_iter().chain(self.logs.iter().cloned());
@@ -194,7 +197,7 @@ impl Comparison {
         out
     }
 
-    /// The states that differ: the sign, the log, the state.
+    /// The states that differ, each with its sign and log.
     fn states<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (char, &'a str, &'a str)> {
         self.logs.iter().zip(&row.cells).skip(1).flat_map(|(log, cell)| {
             let signed = |sign: char, states: &'a [String]| {
@@ -207,7 +210,7 @@ impl Comparison {
         })
     }
 
-    /// For an issue or a merge request.
+    /// The comparison as Markdown, for an issue or a merge request.
     pub fn markdown(&self, rows: Rows) -> String {
         let shown = self.shown(rows);
         let mut out = String::new();
@@ -238,7 +241,7 @@ impl Comparison {
         out
     }
 
-    /// For programs.
+    /// The comparison as JSON.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
@@ -326,7 +329,7 @@ fn cell(first: Option<&LogEntry>, entry: &LogEntry) -> Cell {
     out
 }
 
-/// A cell in few words: the verdict, and how the states stand to the first log's.
+/// A cell in few words: the verdict, and the comparison with the first log.
 fn said(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return "-".to_string() };
     let states = match cell.relation {
@@ -352,7 +355,7 @@ fn said(cell: Option<&Cell>) -> String {
     }
 }
 
-/// A text in a cell of a table in Markdown.
+/// A text as a cell of a table in Markdown.
 fn cut(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ")
 }

@@ -1,17 +1,16 @@
-//! The compatibility matrix: which profiles may be linked with which, for a person.
+//! Writes the compatibility matrix for a terminal: which profiles may be linked with which.
 //!
-//! Profiles with equal rows share one.
+//! Profiles with equal rows share one row. It does not know how pairs were judged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{Compatibility, Judged};
 
-/// Matrices of more groups than this are shown as a list of what clashes.
+/// Larger matrices are shown as a list of clashes.
 const WIDE: usize = 24;
 
-/// Writes the matrix. Profiles between which nothing differs are one row, unless all are asked
-/// for.
+/// Writes the matrix. Profiles that behave alike share a row, unless `all` is set.
 pub fn matrix(c: &Compatibility, all: bool, out: &mut String) {
     let n = c.profiles.len();
     let number = |name: &String| c.profiles.iter().position(|p| p == name);
@@ -27,7 +26,8 @@ pub fn matrix(c: &Compatibility, all: bool, out: &mut String) {
         Some(j) if j.found == 0 => ".".to_string(),
         Some(j) => j.found.to_string(),
     };
-    // Groups of profiles that get on with everyone, and with each other, alike.
+    // Profiles are alike if they have equal results with every other profile, with themselves and
+    // with each other.
     let alike = |p: usize, q: usize| {
         (0..n).all(|r| r == p || r == q || text(p, r) == text(q, r))
             && text(p, p) == text(q, q)

@@ -1,10 +1,12 @@
-//! Merging the reports of the parts of one run.
+//! Merges the reports of the parts of one run.
+//!
+//! It does not know how the run was divided.
 
 use super::evidence::{Changes, Differences};
 use super::{Compatibility, Report, Stage, bugs, coverage};
 use litmake_base::diag::{Diag, Result};
 
-/// One report out of those of `--shard 1/n` to `n/n`.
+/// Merges the reports of `--shard 1/n` to `n/n`.
 pub fn merge(parts: Vec<Report>) -> Result<Report> {
     let mut parts = parts.into_iter();
     let Some(mut out) = parts.next() else {
@@ -75,7 +77,8 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
 }
 
 fn add(sum: &mut Stage, part: &Stage) {
-    // A list is made as a whole and then cut into parts, so that each part tells all of it.
+    // Each part makes the whole list before it takes its share, so that each part has the full
+    // counts.
     if part.kind != "generate" {
         sum.considered += part.considered;
         for (why, n) in &part.dropped {
@@ -128,7 +131,7 @@ impl Changes {
     }
 }
 
-/// The sums over the tests of two parts.
+/// Adds the sums over the tests of another part.
 fn both(sum: &mut Compatibility, part: Compatibility) {
     let add = |a: &str, b: &str| {
         let number = |t: &str| t.parse::<u128>().unwrap_or(u128::MAX);
@@ -166,7 +169,7 @@ fn both(sum: &mut Compatibility, part: Compatibility) {
     }
 }
 
-/// The order in which reports list things: it does not depend on how the run went.
+/// Sorts a report's lists, so that their order does not depend on the course of the run.
 pub fn sort(report: &mut Report) {
     report
         .findings

@@ -1,6 +1,6 @@
-//! Reports: JSON, the terminal, HTML, JUnit, SARIF, GitHub; baselines and merging.
+//! Reports of runs: JSON, terminal, HTML, JUnit, SARIF and GitHub; baselines; merging.
 //!
-//! This room does not know how findings were made.
+//! It does not know how findings were made.
 
 pub mod baseline;
 pub mod bugs;
@@ -41,66 +41,66 @@ use litmake_base::plain;
 use passes::Culprit;
 use root::Root;
 
-/// One run, as a document.
+/// The report of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Report {
-    /// The version that made it.
+    /// The version of litmake.
     pub litmake: String,
     /// The pipeline's name.
     pub pipeline: String,
-    /// What was done, an instance of a stage each.
+    /// The stages, an entry for each instance.
     pub stages: Vec<Stage>,
-    /// Bugs, one each.
+    /// The findings, one for each bug.
     pub findings: Vec<Finding>,
-    /// Differences of which it was not found out which bug they are.
+    /// Differences that were not assigned to a bug.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_looked_into: Vec<Unexplored>,
-    /// As many occurrences of each bug are in the report; all where this is left out.
+    /// How many occurrences of each bug are kept; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_occurrences: Option<usize>,
-    /// What failed.
+    /// The errors.
     pub errors: Vec<Error>,
-    /// The compilers that made the code, a profile each.
+    /// The compilers of the run, one for each profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compilers: Vec<Compiler>,
-    /// Which tests were judged; left out where there are very many.
+    /// The tests that were judged; absent if there are too many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// What comparisons came to, a stage each.
+    /// The results of comparisons, one for each stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Differences>,
-    /// What changed from one compiler to another, a stage each.
+    /// The changes from one compiler to another, one for each stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Changes>,
-    /// What a change to a compiler does to each bug, where both sides of a `diff` are compared with the
+    /// How a change to a compiler affects each bug, if both sides of a `diff` are compared with the
     /// source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bug_changes: Vec<BugChange>,
-    /// How the mixes of each test were counted, where profiles were mixed.
+    /// The numbers of mixes of each test, if profiles were mixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Mixes>,
-    /// Which of the mixed profiles are compatible.
+    /// The compatibility of the mixed profiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compatibility: Vec<Compatibility>,
-    /// Whether the run was stopped before its end, so that this is a part of what there is.
+    /// Whether the run was stopped before its end, so that the report is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
 }
 
-/// The compiler behind a profile.
+/// The compiler of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compiler {
     /// The profile's name.
     pub profile: String,
-    /// As people call it: `clang 16`.
+    /// The compiler with its version, such as `clang 16`.
     pub compiler: String,
     /// The dialect of its code.
     pub arch: String,
-    /// What it says of its version: `Debian clang version 16.0.6`.
+    /// The version as the compiler prints it: `Debian clang version 16.0.6`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// The beginning of the digest of all that it reads. Two builds of one version differ in it. A stable
-    /// report has none.
+    /// The beginning of the digest of all files that the compiler reads. Two builds of one version
+    /// differ in it. Empty in a stable report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
 }
@@ -110,24 +110,25 @@ pub struct Compiler {
 pub struct Mixes {
     /// The test's name.
     pub test: String,
-    /// Profiles to the power of parts; a text, since it can be beyond what JSON's readers hold.
+    /// Profiles to the power of parts, as text because the number can exceed what readers of JSON
+    /// hold.
     pub assignments: String,
-    /// Distinct code sequences, by part.
+    /// The number of distinct code sequences of each part.
     pub sequences: BTreeMap<String, usize>,
-    /// Combinations of distinct sequences.
+    /// The number of combinations of distinct code sequences.
     pub combinations: String,
-    /// Those that differ as tests, symmetric ones counted once.
+    /// The number of mixes that differ as tests; symmetric ones count once.
     pub tests: u64,
-    /// How many of them had to be simulated now.
+    /// How many of these tests were simulated in this run; absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<u64>,
-    /// Mixes whose outcomes are not known, because something failed.
+    /// Mixes without outcomes, because something failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown: u64,
-    /// Profiles that make no sequence which those before them do not make.
+    /// Profiles whose code sequences all come from profiles before them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adds_nothing: Vec<String>,
-    /// Profiles that do not compile all of the test, and so took no part.
+    /// Profiles that do not compile the whole test and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }
@@ -136,146 +137,149 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// How profiles get on with each other, over all tests of a stage.
+/// The compatibility of profiles, over all tests of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compatibility {
     /// The `compare` stage.
     pub stage: String,
-    /// What was compiled on its own: `thread` or `instruction`.
+    /// The parts that were compiled separately: `thread` or `instruction`.
     pub split: String,
     /// The model of the sources.
     pub model_source: String,
-    /// The model of the machine on which all of the code runs.
+    /// The model of the machine that runs the code.
     pub model_target: String,
-    /// Those that were mixed.
+    /// The profiles that were mixed.
     pub profiles: Vec<String>,
-    /// Tests of which mixes were judged.
+    /// The number of tests whose mixes were judged.
     pub tests: u64,
-    /// Sums over all tests.
+    /// The sums over all tests, as in [`Mixes`].
     pub assignments: String,
     /// See `assignments`.
     pub combinations: String,
-    /// Mixes that differ as tests, over all tests.
+    /// The number of mixes that differ as tests, over all tests.
     pub mixes: u64,
-    /// Profiles that never make a sequence which those before them do not make.
+    /// Profiles whose code sequences all come from profiles before them, too, in every test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adds_nothing: Vec<String>,
-    /// On how many tests each profile, and each pair of them, was judged.
+    /// The results of each profile alone, and of each pair.
     pub judged: Vec<Judged>,
-    /// Within which bounds: the most threads and parts that a test had.
+    /// The largest numbers of threads and parts of a test.
     pub threads: usize,
     /// See `threads`.
     pub parts: usize,
-    /// What profiles make of each operation: `store seq_cst 32`.
+    /// For each operation, such as `store seq_cst 32`, the code that profiles make of it.
     pub mappings: BTreeMap<String, Vec<Coded>>,
 }
 
-/// The instructions of an operation, and the profiles that make them of it.
+/// One code of an operation, and the profiles that make it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Coded {
     /// The instructions.
     pub code: String,
-    /// In the order in which they were named.
+    /// The profiles, in the order in which they were named.
     pub profiles: Vec<String>,
 }
 
-/// A profile, or two, and what was found of them.
+/// The results of one profile or of a pair.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judged {
-    /// One or two.
+    /// The profile, or the two profiles.
     pub profiles: Vec<String>,
-    /// Tests in which all of them took part.
+    /// Tests with code of all these profiles.
     pub tests: u64,
-    /// Tests with a finding, and the first of these.
+    /// Tests with a finding, and the first of them.
     pub found: u64,
     /// See `found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
 }
 
-/// A part that profiles make differently.
+/// A part whose code differs between profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Clash {
-    /// Its name: `P0_1`.
+    /// The name of the part, such as `P0_1`.
     pub part: String,
-    /// The statement.
+    /// The source of the part.
     pub source: String,
     /// The instructions of each profile.
     pub code: BTreeMap<String, String>,
 }
 
-/// What an instance of a stage did.
+/// The work of an instance of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stage {
     /// The stage's name, with the values of its variables.
     pub name: String,
-    /// What it does: `compile`, `simulate`, ...
+    /// The kind of the stage: `compile`, `simulate`, ...
     pub kind: String,
-    /// How many results there were to have.
+    /// The number of results that were to be computed.
     pub tasks: u64,
-    /// What tells of the run and not of its results; left out of a stable report.
+    /// Results that were computed in this run, and results from the cache. Both describe the run
+    /// and not its results, and are absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<u64>,
-    /// Of the executed ones, those that other machines executed; left out where none was asked.
+    /// Of the executed tasks, those that other machines executed; absent if no other machine was
+    /// used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<u64>,
     /// See `executed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
-    /// Of the cached ones, those that came from the remote cache; left out where none was asked.
+    /// Of the cached tasks, those from the remote cache; absent if no remote cache was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched: Option<u64>,
     /// Tasks that failed.
     pub failed: u64,
-    /// Tasks whose input came to nothing.
+    /// Tasks that were not run because their input failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped: u64,
-    /// How long its work took, the sum over all workers.
+    /// The time that the work took, summed over all workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What the tests of the stage were chosen or made from: files, cycles, tests.
+    /// The number of files, cycles or tests from which the tests of the stage were chosen or made.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub considered: u64,
-    /// Why some of that gives no test, and how much of it.
+    /// The reasons for which some of these gave no test, and how many each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
-    /// How much of a GPU its tests used, where that was asked; left out of a stable report.
+    /// How much of a GPU the tests used, if that was asked for; absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceUse>,
 }
 
-/// How much of a device the tests of a stage used: shares of what it does at best, by an estimate of what tests cost.
+/// How much of a device the tests of a stage used, as shares of its peak rates. The cost of a test
+/// is estimated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DeviceUse {
-    /// Tests of which there is an estimate.
+    /// The number of tests with an estimate.
     pub tests: u64,
-    /// Bytes that a copy reads and writes in a second.
+    /// The peak rate of memory: bytes per second that a copy reads and writes.
     pub bytes_per_second: f64,
-    /// Operations on numbers in a second.
+    /// The peak rate of arithmetic operations per second.
     pub operations_per_second: f64,
-    /// Atomic operations in a second.
+    /// The peak rate of atomic operations per second.
     pub atomics_per_second: f64,
-    /// Of the memory's bandwidth.
+    /// The used share of the memory's bandwidth.
     pub memory: Share,
-    /// Of the rate of operations.
+    /// The used share of the rate of operations.
     pub operations: Share,
-    /// Of the rate of atomic operations.
+    /// The used share of the rate of atomic operations.
     pub atomics: Share,
-    /// What limits how many of the tests.
+    /// The number of tests that each of these limits.
     pub limits: BTreeMap<String, u64>,
 }
 
-/// A share, over tests.
+/// The distribution of a share over tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Share {
-    /// Half of the tests have less.
+    /// The median.
     pub median: f64,
-    /// The largest one.
+    /// The maximum.
     pub most: f64,
 }
 
 impl Share {
-    /// Over some tests.
+    /// The distribution over some tests.
     pub fn of(mut shares: Vec<f64>) -> Share {
         shares.sort_by(f64::total_cmp);
         let most = shares.last().copied().unwrap_or(0.0);
@@ -290,7 +294,7 @@ impl std::fmt::Display for Share {
 }
 
 impl DeviceUse {
-    /// For people.
+    /// A description in one line.
     pub fn line(&self) -> String {
         let mut limits: Vec<(&String, &u64)> = self.limits.iter().collect();
         limits.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
@@ -321,26 +325,26 @@ impl DeviceUse {
     Deserialize,
     schemars::JsonSchema,
 )]
-/// What kind of bug a finding is.
+/// The kinds of bugs.
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Compiled code allows what its source forbids.
     #[default]
     Concurrency,
-    /// Each compiler's code is right alone, and together they are not.
+    /// The code of each compiler is right alone, and wrong when it is mixed.
     Mixing,
     /// Compilers do not agree on the layout of a type.
     AbiLayout,
-    /// Compiled code crashes, or would where memory cannot be written.
+    /// Compiled code crashes, or would crash where memory is read-only.
     RuntimeCrash,
-    /// A model and a machine do not agree.
+    /// A model and a machine disagree.
     Model,
     /// A device shows what the model forbids.
     Conformance,
 }
 
 impl Class {
-    /// As reports write it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Class::Concurrency => "concurrency",
@@ -356,144 +360,146 @@ impl Class {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
-/// What a baseline says of a finding.
+/// The status of a finding against the baseline.
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It is not in the baseline.
+    /// The finding is not in the baseline.
     #[default]
     New,
-    /// It is in the baseline.
+    /// The finding is in the baseline.
     Known,
-    /// In the baseline, looked for, and not there any more.
+    /// The finding is in the baseline, and its tests ran and passed.
     Fixed,
 }
 
 /// A final state: values by the names of registers, locals and locations.
 pub type State = BTreeMap<String, String>;
 
-/// The outcomes that make a finding, and both sets that they come from.
+/// The outcomes of a finding, and the two sets that were compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Outcomes {
-    /// What the target allows and the source forbids.
+    /// The outcomes that the target allows and the source forbids.
     pub forbidden: Vec<State>,
-    /// All that the source allows.
+    /// All outcomes that the source allows.
     pub source: Vec<State>,
-    /// All that the target allows.
+    /// All outcomes that the target allows.
     pub target: Vec<State>,
 }
 
 /// A bug, with an example of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// The same for the same bug in each run, whichever profiles, versions of a compiler and tests
-    /// show it.
+    /// The identity: equal for the same bug in each run, whichever profiles, versions of a compiler
+    /// and tests show it.
     pub id: String,
-    /// What kind of bug it is.
+    /// The class of the bug.
     pub class: Class,
-    /// The compilers that have it, without their versions; or the device.
+    /// The compilers with the bug, without their versions; or the device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub family: String,
-    /// What it is due to, where that is known.
+    /// The cause, where it is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// How many tests show it with some profiles, and how many with each.
+    /// The number of pairs of test and profiles that show the bug, in all and for each profile.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub count: u64,
     /// See `count`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_profile: BTreeMap<String, u64>,
-    /// The first tests and profiles that show it, in order of the tests' names.
+    /// The first tests and profiles that show the bug, in the order of the tests' names.
     #[serde(default)]
     pub occurrences: Vec<Occurrence>,
-    /// The example of it that the rest tells of: the smallest test.
+    /// The example, the smallest test; the fields below describe it.
     pub test: String,
-    /// A file that shows it: the test's, or one in `folder`; empty where there is none.
+    /// The file of the test, or one in `folder`; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
-    /// The folder that `--findings` wrote about it.
+    /// The folder that `--findings` wrote for the bug.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
     /// The source test's text.
     pub source: String,
-    /// What compiled the example: one profile, or those that were mixed.
+    /// The profile that compiled the example, or the profiles that were mixed.
     pub profiles: Vec<String>,
-    /// How the test was put to the compiler, where that is not behind pointers alone.
+    /// How the test was prepared for the compiler, if more was done than passing its locations as
+    /// pointers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preparation: String,
-    /// Which profile compiled which part, in the notation `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
+    /// The profile that compiled each part, in the notation
+    /// `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,
-    /// For profiles of a mix, others that make of this test the same.
+    /// For each profile of a mix, the other profiles that make the same code of this test.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alike: BTreeMap<String, Vec<String>>,
-    /// The parts that the profiles of a mix make differently.
+    /// The parts whose code differs between the profiles of the mix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clash: Vec<Clash>,
-    /// Barriers of which each alone would mend a mix, the weakest first.
+    /// Barriers that would each mend the mix, the weakest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mends: Vec<Mend>,
     /// The model of the source.
     pub model_source: String,
     /// The model of the target.
     pub model_target: String,
-    /// What differs.
+    /// The outcomes that differ.
     pub outcomes: Outcomes,
-    /// Further models of the source, weaker ones, that allow all of it.
+    /// Weaker models of the source that allow all of the forbidden outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<String>,
-    /// What kind of difference that is: `load buffering` where `rc11-lb` allows it.
+    /// The kind of difference: `load buffering` where `rc11-lb` allows it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// Locations that the source only reads and the target writes, which crashes where they
-    /// cannot be written.
+    /// Locations that the source only reads and the target writes. The target crashes if they are
+    /// read-only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// What ended it when it was run.
+    /// The signal that ended the program when it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// The smallest source that shows it.
+    /// The smallest source that shows the bug.
     pub reproducer: String,
-    /// A command that shows it again.
+    /// A command that shows the bug again.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// The lifted target, for people.
+    /// The lifted target, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// Why the outcome is wrong; of the reduced test, where there is one.
+    /// Why the outcome is wrong, for the reduced test if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// A smaller test, where one was looked for and found.
+    /// A smaller test, if one was looked for and found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduced: Option<Reduced>,
-    /// The pass of the compiler that did it, where that was looked for.
+    /// The compiler's pass to blame, if it was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<Culprit>,
-    /// Its root cause, where a pass is shown or likely to be it. Then `id` is made of it.
+    /// The root cause, if a pass is shown or likely to be at fault. `id` is then made from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Root>,
-    /// The ids by which its parts are known where passes are not looked at.
+    /// The ids of its parts when root causes are not used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<String>,
-    /// Other versions of the compiler, and other compilers of the same code.
+    /// The results of other versions of the compiler, and of other compilers for the same target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,
-    /// What the baseline says of it.
+    /// The status against the baseline.
     pub status: Status,
 }
 
 impl Finding {
-    /// All ids that it is known by.
+    /// All ids of the finding.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.id).chain(&self.forms).map(String::as_str)
     }
 
-    /// The finding with its identity, which is that of a bug of this form.
+    /// Sets the identity to that of a bug of this form.
     pub fn identify(mut self, form: &str) -> Finding {
         self.id = bugs::id(self.class, &self.family, &self.label, form);
         self
     }
 
-    /// A finding that occurred once, with itself as its occurrence.
+    /// Sets the counts of a finding that occurred once, in this test.
     pub fn once(mut self) -> Finding {
         self.count = 1;
         self.by_profile = BTreeMap::from([(bugs::profiles_key(&self.profiles), 1)]);
@@ -505,7 +511,7 @@ impl Finding {
         self
     }
 
-    /// In one line, what it is called and how often it was seen.
+    /// A title: the kind of bug, and how often it was seen.
     pub fn title(&self) -> String {
         let what = match self.label.is_empty() {
             true => format!("{} bug", self.class.name()),
@@ -518,7 +524,7 @@ impl Finding {
         format!("{what}{family}: {}", self.seen())
     }
 
-    /// How often it was seen: `3 times on 2 profiles`.
+    /// How often the bug was seen: `3 times on 2 profiles`.
     pub fn seen(&self) -> String {
         let own = || bugs::profiles_key(&self.profiles);
         match (self.count, self.by_profile.len()) {
@@ -528,7 +534,7 @@ impl Finding {
         }
     }
 
-    /// What it says, before what is wrong.
+    /// The claim that the wrong outcomes support.
     pub fn claim(&self) -> String {
         let who = self.profiles.join(" and ");
         let (source, target) = (&self.model_source, &self.model_target);
@@ -537,7 +543,7 @@ impl Finding {
                 format!("{who} showed what {source} forbids")
             }
             Class::Conformance => format!("{who} on {target} showed what {source} forbids"),
-            // What a machine did says for itself how it ended.
+            // The name of a machine's run already says how it ended.
             Class::RuntimeCrash if self.wrong().is_empty() => who,
             Class::RuntimeCrash => {
                 format!("compiled with {who}, it crashes where constants cannot be written")
@@ -547,7 +553,7 @@ impl Finding {
         }
     }
 
-    /// How it was made and what would mend it, a line each.
+    /// How the example was made and what would mend it, a line each.
     pub fn facts(&self) -> Vec<String> {
         let mut out = Vec::new();
         if !self.preparation.is_empty() {
@@ -569,7 +575,7 @@ impl Finding {
         out
     }
 
-    /// The smallest source that shows it, its target, and their outcomes.
+    /// The smallest source that shows the bug, its target, and their outcomes.
     pub fn smallest(&self) -> (&str, &str, &Outcomes) {
         match &self.reduced {
             Some(r) => (&r.source, &r.target, &r.outcomes),
@@ -577,7 +583,7 @@ impl Finding {
         }
     }
 
-    /// What is wrong, a line each.
+    /// The wrong outcomes and events, a line each.
     pub fn wrong(&self) -> Vec<String> {
         let states = self.outcomes.forbidden.iter().map(state_text);
         let faults = self.faults.iter().map(|place| format!("a write to `{place}`"));
@@ -589,7 +595,7 @@ impl Finding {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
-/// Who has to do something about an error.
+/// Who has to act on an error.
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// A test or another input is wrong.
@@ -602,30 +608,30 @@ pub enum Cause {
 /// Something that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Error {
-    /// In which instance of a stage.
+    /// The instance of a stage.
     pub stage: String,
-    /// With which test.
+    /// The test.
     pub test: String,
-    /// What is wrong, for people.
+    /// The message.
     pub message: String,
-    /// What the exit status follows.
+    /// The cause, which decides the exit status.
     pub cause: Cause,
-    /// For decisions of the run itself; reports have the words.
+    /// The kind of failure, for decisions during the run; it is not written.
     #[serde(skip)]
     pub kind: FailureKind,
-    /// The smallest source with which a compiler fails in this way.
+    /// The smallest source with which the compiler fails in this way.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reproducer: String,
 }
 
-/// Looks in JSON for characters that are shown by their number.
+/// Looks for characters in JSON that are shown as their number.
 struct Scan {
     found: bool,
 }
 
 impl std::io::Write for Scan {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // In JSON, controls are escaped but for the rare ones; text comes in whole pieces.
+        // JSON escapes most control characters as `\u`; the serialiser passes text in whole pieces.
         let text = std::str::from_utf8(bytes).unwrap_or("\0");
         self.found |= text.contains("\\u") || matches!(plain::text(text), Cow::Owned(_));
         Ok(bytes.len())
@@ -636,7 +642,7 @@ impl std::io::Write for Scan {
     }
 }
 
-/// Makes all texts in a report harmless; names are on one line.
+/// Makes all texts in a report fit to be shown; names are on one line.
 fn harmless(value: &mut Value, is_name: bool) {
     match value {
         Value::String(text) => {
@@ -663,7 +669,7 @@ pub fn schema() -> Value {
     schemars::schema_for!(Report).to_value()
 }
 
-/// A number of things: `1 error`, `2 errors`.
+/// A number with a noun: `1 error`, `2 errors`.
 pub fn number(n: impl Into<u64>, thing: &str) -> String {
     match n.into() {
         1 => format!("1 {thing}"),
@@ -671,14 +677,14 @@ pub fn number(n: impl Into<u64>, thing: &str) -> String {
     }
 }
 
-/// A state on one line, as herd writes it.
+/// A final state on one line, as herd writes it.
 pub fn state_text(state: &State) -> String {
     let parts: Vec<String> = state.iter().map(|(k, v)| format!("{k}={v};")).collect();
     parts.join(" ")
 }
 
 impl Report {
-    /// The report with nothing in it that drives a terminal, for people.
+    /// The report with all texts fit to be shown to people.
     pub fn harmless(&self) -> Cow<'_, Report> {
         let occurrences = self.findings.iter().flat_map(|f| &f.occurrences);
         let mut names = self.findings.iter().map(|f| &f.test).chain(occurrences.map(|o| &o.test));
@@ -693,11 +699,11 @@ impl Report {
             harmless(&mut value, false);
             value
         });
-        // A report reads back what it wrote.
+        // Reports can be read back.
         Cow::Owned(value.and_then(serde_json::from_value).unwrap_or_default())
     }
 
-    /// The report without what differs between runs that found the same.
+    /// The report without the fields that differ between runs with equal results.
     pub fn stable(mut self) -> Report {
         for stage in &mut self.stages {
             stage.executed = None;
@@ -710,26 +716,26 @@ impl Report {
         for mixes in &mut self.mixes {
             mixes.simulated = None;
         }
-        // An equal compiler finds the same.
+        // Equal compilers give equal results.
         for compiler in &mut self.compilers {
             compiler.build.clear();
         }
         self
     }
 
-    /// As the file has it.
+    /// The content of the file.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// How many findings the baseline says that of.
+    /// The number of findings with this status.
     pub fn count(&self, status: Status) -> usize {
         self.findings.iter().filter(|f| f.status == status).count()
     }
 
-    /// Errors that say the same of different tests, by what they say and in which stage.
+    /// Errors grouped by message and stage, without the names of tests.
     pub fn error_groups(&self) -> BTreeMap<(&str, &str), Vec<&Error>> {
         let mut groups: BTreeMap<(&str, &str), Vec<&Error>> = BTreeMap::new();
         for error in &self.errors {
@@ -739,19 +745,20 @@ impl Report {
         groups
     }
 
-    /// How many differences were not looked into.
+    /// The number of differences that were not looked into.
     pub fn unexplored(&self) -> u64 {
         self.not_looked_into.iter().map(|u| u.count).sum()
     }
 
-    /// 0: nothing new; 1: new findings; 2: inputs are wrong; 3: something failed.
+    /// The exit status: 0 without new findings, 1 with new findings, 2 if inputs are wrong, 3 if
+    /// something failed.
     pub fn exit_status(&self) -> u8 {
         if self.errors.iter().any(|e| e.cause == Cause::Run) {
             3
         } else if !self.errors.is_empty() {
             2
         } else if self.count(Status::New) > 0 || !self.not_looked_into.is_empty() {
-            // What was not looked into may be new.
+            // A difference that was not looked into may be a new bug.
             1
         } else {
             0

@@ -1,5 +1,5 @@
-//! What all pages share: their frame, their style, what they do by themselves, and how a text, a table and a
-//! list of facts are written. A page needs no network.
+//! The common parts of all HTML pages: frame, style, script, texts, tables and lists of facts. A
+//! page needs no network.
 //!
 //! It does not know what pages are about.
 
@@ -12,26 +12,26 @@ pub fn style() -> String {
     format!("{}{}", include_str!("page.css"), picture::STYLE)
 }
 
-/// Copying, sorting, filtering, and opening what a link names.
+/// The script: copies texts, sorts and filters tables, and opens the target of a link.
 pub const SCRIPT: &str = include_str!("page.js");
 
-/// Where a page has its style and its script.
+/// Where a page has its style and script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assets {
-    /// In itself: it is one file.
+    /// In the page, which is a single file.
     Inside,
-    /// In `style.css` and `page.js` beside it, with the other pages.
+    /// In the files `style.css` and `page.js` beside it, which all pages share.
     Beside,
 }
 
-/// A text from outside, as a part of a page.
+/// A foreign text, escaped for a page.
 pub fn escaped(text: &str) -> String {
     let text = litmake_base::plain::text(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The beginning of a page, up to what is its own. Of the links to other pages, `current` says which one leads to
-/// this page.
+/// The beginning of a page, up to its content. `links` lead to the other pages, and `current` is
+/// the link to this one.
 pub fn begin(title: &str, assets: Assets, links: &[(&str, &str)], current: &str) -> String {
     let style = match assets {
         Assets::Inside => format!("<style>{}</style>", style()),
@@ -68,12 +68,12 @@ pub fn end(assets: Assets, version: &str, out: &mut String) {
     );
 }
 
-/// A text as it is.
+/// A preformatted text.
 pub fn pre(text: &str, out: &mut String) {
     let _ = writeln!(out, "<pre>{}</pre>", escaped(text.trim_end()));
 }
 
-/// A text that one copies; it has a name for those who do not see where it stands.
+/// A preformatted text with a button to copy it. `name` describes it to screen readers.
 pub fn copied(name: &str, text: &str, out: &mut String) {
     let _ = writeln!(
         out,
@@ -83,7 +83,7 @@ pub fn copied(name: &str, text: &str, out: &mut String) {
     );
 }
 
-/// A text under a heading of some level, where there is one.
+/// A heading and a text, or nothing if the text is empty.
 pub fn part(level: u8, head: &str, text: &str, out: &mut String) {
     if !text.trim().is_empty() {
         let _ = write!(out, "<div><h{level}>{}</h{level}>", escaped(head));
@@ -92,7 +92,7 @@ pub fn part(level: u8, head: &str, text: &str, out: &mut String) {
     }
 }
 
-/// Names and what they stand for, already escaped; those that are empty are left out.
+/// A list of names and values; the values are escaped already, and empty ones are left out.
 pub fn facts(facts: &[(&str, String)], out: &mut String) {
     let known: Vec<_> = facts.iter().filter(|(_, value)| !value.is_empty()).collect();
     if known.is_empty() {
@@ -105,18 +105,19 @@ pub fn facts(facts: &[(&str, String)], out: &mut String) {
     out.push_str("</dl>\n");
 }
 
-/// A column of a table.
+/// The kind of a column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Words, which rows are sorted by as such.
+    /// Words, sorted as text.
     Text,
-    /// Numbers, under each other.
+    /// Numbers, aligned to the right.
     Number,
-    /// One of a few words, by which rows can be chosen.
+    /// One of a few words, by which rows can be filtered.
     Choice,
 }
 
-/// The beginning of a table in which one sorts and filters, up to its rows; `thing` is what its rows are.
+/// The beginning of a table that can be sorted and filtered, up to its rows; `thing` names what a
+/// row is.
 pub fn list(thing: &str, columns: &[(&str, Column)], out: &mut String) {
     let _ = write!(
         out,
@@ -139,7 +140,7 @@ pub fn end_list(out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// The beginning of a table that one reads from top to bottom, up to its rows.
+/// The beginning of a plain table, up to its rows.
 pub fn table(heads: &[&str], out: &mut String) {
     out.push_str("<div class=\"scroll\"><table><thead><tr>");
     for head in heads {

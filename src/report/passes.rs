@@ -1,6 +1,6 @@
-//! The pass of a compiler that brought a wrong outcome in, as a finding shows it.
+//! The compiler's pass that introduced a wrong outcome, as part of a finding.
 //!
-//! It does not know how passes are looked at.
+//! It does not know how passes are examined.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{State, state_text};
 
-/// How sure it is that a pass did it.
+/// How certain it is that the pass is to blame.
 #[derive(
     Clone,
     Copy,
@@ -29,67 +29,68 @@ pub enum Sure {
     Unknown,
     /// One of several that could have done it.
     Possible,
-    /// The only one that is seen to change what matters, where not everything can be seen.
+    /// The only pass that is seen to change the code that matters, while some of the code cannot be
+    /// seen.
     Likely,
-    /// The code behind it allows what all code before it forbids.
+    /// The code after the pass allows the outcome, and all code before it forbids it.
     Shown,
 }
 
-/// What is known of the pass that did it.
+/// The pass to blame, and the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Culprit {
-    /// As the compiler calls it; empty where none is named.
+    /// The compiler's name for the pass; empty if none is named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pass: String,
-    /// Where in the compiler it is.
+    /// The part of the compiler that the pass belongs to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// How sure that is.
+    /// How certain it is.
     #[serde(default)]
     pub sure: Sure,
-    /// What says that it was this pass, and how sure that is.
+    /// The argument that this pass is to blame.
     pub why: String,
-    /// The machine whose code it works on; empty for passes on intermediate code, which are the same for
-    /// every machine.
+    /// The target, if the pass works on machine code; empty for passes on intermediate code, which
+    /// are the same for every target.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// The function that it ran on.
+    /// The function that the pass ran on.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// What it was given, and what it made of that.
+    /// The code before the pass, and the code after it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub before: String,
     /// See `before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
-    /// The same as the compiler printed it: the functions that the pass changed.
+    /// The compiler's own dumps of the functions that the pass changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dump_before: String,
     /// See `dump_before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dump_after: String,
-    /// The operation that it removed, replaced or moved, with its order and its width in bits:
-    /// `read-modify-write relaxed 32`; empty where that does not show.
+    /// The operation that the pass removed, replaced or moved, with its memory order and its width
+    /// in bits: `read-modify-write relaxed 32`; empty if none can be named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub operation: String,
-    /// The outcomes of the code behind it that the source forbids.
+    /// The outcomes of the code after the pass that the source forbids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<State>,
-    /// How many dumps of code there were, and how many different ones were simulated.
+    /// The number of dumps, and the number of different ones that were simulated.
     #[serde(default)]
     pub dumps: usize,
     /// See `dumps`.
     #[serde(default)]
     pub simulated: usize,
-    /// What else is to be known, a line each.
+    /// Further remarks, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What says of LLVM's intermediate code that it is a function.
+/// The beginning of a function in LLVM's intermediate code.
 const LLVM: &str = "define ";
 
-/// Wider code is put one below the other.
+/// Wider code is shown one below the other.
 const WIDEST: usize = 76;
 
 impl Culprit {
@@ -98,7 +99,7 @@ impl Culprit {
         self.dump_after.lines().any(|line| line.starts_with(LLVM))
     }
 
-    /// It as indented lines.
+    /// The culprit as indented lines.
     pub fn lines(&self) -> String {
         let mut out = String::new();
         match self.pass.is_empty() {
@@ -132,7 +133,7 @@ impl Culprit {
     }
 }
 
-/// Two texts beside one another, the parts of them (`P0:`) that are equal left out.
+/// Two texts side by side, without the parts (`P0:`) that are equal.
 pub fn side_by_side(before: &str, after: &str) -> String {
     let mut out = String::new();
     let (left, right) = (parts(before), parts(after));
@@ -169,7 +170,7 @@ pub fn changed_thread(before: &str, after: &str) -> Option<u16> {
     differs.0.first()?.strip_prefix('P')?.strip_suffix(':')?.parse().ok()
 }
 
-/// The lines of each part, which begins with a line that is not indented and names a thread.
+/// The lines of each part. A part begins with a line `P0:` that is not indented.
 fn parts(text: &str) -> Vec<Vec<&str>> {
     let mut out: Vec<Vec<&str>> = Vec::new();
     for line in text.lines() {

@@ -1,6 +1,6 @@
-//! Drawings of executions: text for Graphviz, and SVG laid out here.
+//! Draws executions, as text for Graphviz and as SVG with its own layout.
 //!
-//! It knows executions as they are shown to people, and neither models nor tests.
+//! It knows executions in the form for people, and neither models nor tests.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;
@@ -17,13 +17,13 @@ struct Line {
 }
 
 impl Line {
-    /// Whether it is of what makes the execution forbidden, or a weak one.
+    /// Whether the line is drawn thick: it is part of the forbidden cycle or of the weak one.
     fn is_marked(&self) -> bool {
         ["red", "blue"].contains(&self.color)
     }
 }
 
-/// What is drawn between events: the cycle of a failed check over everything else.
+/// The lines between events: the cycle of a failed check takes precedence over the other relations.
 fn lines(e: &Execution) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
     let mut add = |from: usize, to: usize, label: &str, color: &'static str| match out
@@ -37,11 +37,11 @@ fn lines(e: &Execution) -> Vec<Line> {
         }
         None => out.push(Line { from, to, label: label.to_string(), color }),
     };
-    // The steps that no order of turns has.
+    // The cycle that no interleaving has.
     for (from, to, label) in turns(e).into_iter().flatten() {
         add(from, to, label, "blue");
     }
-    // What a cycle goes through is red, and says itself what it is made of.
+    // The cycle is red, and its labels already name the relations that it is made of.
     let cycle: Vec<_> = e.failures.first().iter().flat_map(|f| f.chains.iter().flatten()).collect();
     let base = |label: &str| label.split(" (").next().unwrap_or("").to_string();
     for edge in &cycle {
@@ -75,8 +75,8 @@ fn lines(e: &Execution) -> Vec<Line> {
     out
 }
 
-/// For an execution that is allowed, the shortest cycle of program order and of what threads see of each
-/// other. Where threads take turns there is none, so this is what makes the execution a weak one.
+/// For an allowed execution, the shortest cycle of program order, reads-from, coherence and
+/// from-reads. No interleaving has such a cycle, so it shows why the execution is weak.
 fn turns(e: &Execution) -> Option<Vec<(usize, usize, &'static str)>> {
     if !e.failures.is_empty() {
         return None;
@@ -86,7 +86,7 @@ fn turns(e: &Execution) -> Option<Vec<(usize, usize, &'static str)>> {
         steps.extend(pairs.iter().map(|(a, b)| (*a, *b, name)));
     }
     let cycle_at = |start: usize| {
-        // The step by which each event was reached first.
+        // The step by which each event was first reached.
         let mut by: Vec<Option<usize>> = vec![None; e.events.len()];
         let mut queue = VecDeque::from([start]);
         while let Some(at) = queue.pop_front() {
@@ -107,7 +107,7 @@ fn turns(e: &Execution) -> Option<Vec<(usize, usize, &'static str)>> {
     (0..e.events.len()).filter_map(cycle_at).min_by_key(Vec::len)
 }
 
-/// What is drawn thick in a picture, in words.
+/// A description of the thick lines of a picture.
 pub fn mark(e: &Execution) -> Option<String> {
     match e.failures.first() {
         Some(f) if f.is_cycle => Some(format!("the cycle that `{}` forbids", f.name)),
@@ -132,7 +132,7 @@ pub fn words(e: &Execution) -> Vec<String> {
     out
 }
 
-/// The pairs that do not follow from two others: what there is to draw of an order.
+/// The pairs that do not follow from two others by transitivity; only these are drawn.
 fn steps(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let all: HashSet<(usize, usize)> = pairs.iter().copied().collect();
     let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -178,7 +178,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\n', "\\n").replace('\r', ""))
 }
 
-/// One digraph an execution.
+/// A digraph for each execution.
 pub fn dot(name: &str, executions: &[Execution]) -> String {
     let mut out = String::new();
     for e in executions {
@@ -210,15 +210,16 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
 /// Sizes of the picture, in pixels.
 const HIGH: f64 = 80.0;
 const BOX: f64 = 24.0;
-/// Between the texts of two columns.
+/// The distance between the texts of two columns.
 const APART: f64 = 120.0;
-/// What a letter of the events' and of the edges' text takes, and how high the latter is.
+/// The width of a letter in the texts of events and of edges, and the height of the latter.
 const LETTER: f64 = 8.5;
 const SMALL: f64 = 7.3;
 const LABEL: f64 = 14.0;
-/// A curve is followed in steps that are not much longer, which go past no text.
+/// The approximate distance between the points of a curve, small enough to hit every text on its
+/// way.
 const STEP: f64 = 3.0;
-/// Every so many points are enough to see whether two edges lie on each other.
+/// Every fourth point is enough to see whether two edges overlap.
 const FEW: usize = 4;
 
 type Point = (f64, f64);
@@ -250,7 +251,7 @@ impl Area {
     }
 }
 
-/// A curve from one place to another, bent towards a third.
+/// A curve between two points, bent towards a third.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     from: Point,
@@ -266,7 +267,7 @@ impl Curve {
         (mix(self.from.0, self.by.0, self.to.0), mix(self.from.1, self.by.1, self.to.1))
     }
 
-    /// The direction across it.
+    /// The unit vector across the curve.
     fn across(&self, t: f64) -> Point {
         let ((x1, y1), (x2, y2)) = (self.at((t - 0.01).max(0.0)), self.at((t + 0.01).min(1.0)));
         let long = (x2 - x1).hypot(y2 - y1).max(1e-6);
@@ -280,7 +281,7 @@ impl Curve {
         (0..=steps).map(move |i| self.at(i as f64 / steps as f64))
     }
 
-    /// The ways from one event to another, those that look best first.
+    /// The possible curves between two events, the best-looking first.
     fn between(a: &Area, b: &Area, high: f64) -> Vec<Curve> {
         let ((x1, y1), (x2, y2)) = (a.middle(), b.middle());
         let mut out = Vec::new();
@@ -322,7 +323,7 @@ impl Curve {
                 });
             }
         }
-        // Around the outside; for an event and itself, a loop.
+        // Around the outside; a loop if both ends are the same event.
         let apart = if rows < 0.5 { 7.0 } else { 0.0 };
         for (right, bend) in bends.iter().flat_map(|bend| [(true, bend), (false, bend)]) {
             let out_by = 34.0 + 22.0 * rows + bend.abs();
@@ -340,7 +341,7 @@ impl Curve {
         out
     }
 
-    /// Places for its text beside it, those that look best first.
+    /// The possible places of the text beside the curve, the best-looking first.
     fn places(&self, wide: f64) -> impl Iterator<Item = Area> {
         let along = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
         let sides = [-1.0, 1.0];
@@ -356,7 +357,7 @@ impl Curve {
     }
 }
 
-/// An edge with its place and that of its text.
+/// An edge with the places of its curve and its text.
 struct Drawn {
     line: Line,
     curve: Curve,
@@ -366,20 +367,20 @@ struct Drawn {
 
 /// An execution laid out.
 struct Layout {
-    /// What stands over each thread, and its place.
+    /// The heading of each thread, and its place.
     heads: Vec<(String, Area)>,
     events: Vec<Area>,
     edges: Vec<Drawn>,
     area: Area,
-    /// From one row to the next.
+    /// The distance between rows.
     high: f64,
 }
 
 impl Layout {
-    /// Threads side by side, events downwards. Each edge takes the first way that goes through no text, and has
-    /// its own text where no edge goes through it.
+    /// Places threads side by side and events from top to bottom. Each edge takes the first curve
+    /// that crosses no text, and its own text goes where no edge crosses it.
     fn new(e: &Execution, top: f64) -> Layout {
-        // Where that cannot be, everything stands further apart.
+        // Tries larger distances until nothing overlaps.
         let roomy = [1.0, 1.4, 2.0, 2.8].into_iter().map(|room| Layout::with_room(e, top, room));
         let mut last = None;
         for layout in roomy {
@@ -391,7 +392,7 @@ impl Layout {
         last.expect("there is more than one size")
     }
 
-    /// How many texts edges strike through, or lie on each other.
+    /// The number of texts that an edge or another text crosses.
     fn struck(&self) -> usize {
         let labels = self.edges.iter().map(|d| &d.text);
         let heads = self.heads.iter().map(|h| &h.1);
@@ -457,14 +458,14 @@ impl Layout {
             || self.events.iter().chain(heads.clone()).chain(self.edges.iter().map(|d| &d.text));
         let mut best: Option<(f64, Curve, Area)> = None;
         for (rank, curve) in Curve::between(a, b, self.high).into_iter().enumerate() {
-            // None that comes later is better.
+            // Later curves cost at least their rank.
             if best.as_ref().is_some_and(|(least, _, _)| *least <= rank as f64) {
                 break;
             }
             let points: Vec<Point> = curve.points().collect();
             let struck = texts().filter(|t| points.iter().any(|p| t.holds(*p))).count();
             let above = points.iter().filter(|p| p.1 < self.area.top + 34.0).count();
-            // Two edges that lie on each other cannot be told apart.
+            // Edges that overlap cannot be told apart.
             let near = |p: &Point| {
                 self.edges
                     .iter()
@@ -541,8 +542,8 @@ impl Layout {
     }
 }
 
-/// The style of pictures, for light and dark; it reaches nothing else on a page. The colours of texts stand
-/// out from the ground as WCAG's level AA asks.
+/// The style of pictures, for light and dark. It affects nothing else on a page. The contrast of
+/// texts meets level AA of WCAG.
 pub const STYLE: &str = "
 .run{--gray:#62666d;--green:#1b7031;--brown:#8a5220;--orange:#955a00;--indigo:#5156c0;--red:#c62828;--blue:#0b4fb8;color:#1b1d21;background:#fff}
 @media(prefers-color-scheme:dark){.run{--gray:#a3a8b0;--green:#6fd08a;--brown:#dca678;--orange:#f0b050;--indigo:#aab0ff;--red:#ff8f87;--blue:#8ab4f8;color:#e7e9ec;background:#15171b}}
@@ -552,12 +553,13 @@ pub const STYLE: &str = "
 .run .indigo{--c:var(--indigo)}.run .red{--c:var(--red)}.run .blue{--c:var(--blue)}.run path{stroke:var(--c)}.run text.l,.run path.h{fill:var(--c)}
 ";
 
-/// One picture that stands for itself: a row of threads an execution, events downwards.
+/// A picture as a file of its own: executions one below the other, threads side by side, events
+/// from top to bottom.
 pub fn svg(name: &str, executions: &[Execution]) -> String {
     drawing(name, executions, &format!("<style>{STYLE}</style>\n"))
 }
 
-/// The same within a page that has [`STYLE`].
+/// The same picture, for a page that contains [`STYLE`].
 pub fn inline(name: &str, executions: &[Execution]) -> String {
     drawing(name, executions, "")
 }
@@ -683,7 +685,7 @@ mod tests {
         }]);
         let red = lines(&forbidden).iter().filter(|l| l.color == "red").count();
         assert_eq!((red, mark(&forbidden).as_deref()), (4, Some("the cycle that `sc` forbids")));
-        // Threads that take turns.
+        // An interleaving.
         let mut turns = buffering(Vec::new());
         turns.fr.pop();
         assert_eq!((mark(&turns), lines(&turns).iter().any(Line::is_marked)), (None, false));

@@ -1,13 +1,15 @@
-//! Plots as SVG: grouped bars and lines. It draws numbers and does not know what they are of.
+//! Draws plots as SVG: grouped bars and lines.
+//!
+//! It does not know what the numbers mean.
 
 use std::fmt::Write;
 
 use super::page::escaped;
 
-/// Distinct also for most who do not tell all colours apart.
+/// Colours that most people with impaired colour vision can tell apart.
 const COLORS: [&str; 8] =
     ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222"];
-/// Light and dark, as for pictures of executions.
+/// The style for light and dark, as for pictures of executions.
 const STYLE: &str = ".plot{color:#1b1d21;background:#fff}\
     @media(prefers-color-scheme:dark){.plot{color:#e7e9ec;background:#15171b}}";
 const WIDE: f64 = 460.0;
@@ -23,26 +25,26 @@ pub enum Scale {
     Percent,
     /// From 0 to a round number.
     Count,
-    /// Powers of ten; what is not positive stands on the ground.
+    /// Powers of ten; values that are not positive are drawn at the bottom.
     Log,
 }
 
-/// One panel: groups along the axis, in each a bar (or a point of a line) a series.
+/// A panel: groups along the axis, each with a bar or a point for each series.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What stands above it.
+    /// The title above the panel.
     pub title: String,
-    /// How values are drawn.
+    /// The scale of the vertical axis.
     pub scale: Scale,
-    /// What stands below the axis.
+    /// The names of the groups, below the axis.
     pub groups: Vec<String>,
-    /// A value a group and series.
+    /// The values, by group and series.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Each series is a line; else its values are bars.
+    /// Whether each series is a line; otherwise its values are bars.
     pub lines: bool,
 }
 
-/// Panels in rows of two, and what the colours mean.
+/// The plot: panels in rows of two, and a legend for the series.
 pub fn svg(title: &str, series: &[String], panels: &[Panel]) -> String {
     let cell = (LEFT + WIDE + 20.0, TOP + HIGH + BELOW);
     let columns = panels.len().clamp(1, 2);
@@ -85,7 +87,7 @@ fn color(series: usize) -> &'static str {
 }
 
 impl Panel {
-    /// A round number that no value is above: 1, 2 or 5 times a power of ten.
+    /// The smallest of 1, 2 or 5 times a power of ten that is not below any value.
     fn round_top(&self) -> f64 {
         let most = self.values.iter().flatten().flatten().copied().fold(1.0, f64::max).min(1e15);
         let power = 10f64.powf(most.log10().floor());
@@ -106,7 +108,7 @@ impl Panel {
         (low.max(high - 12), high.max(low + 1))
     }
 
-    /// Where a value stands between the ground (0) and the top (1).
+    /// The height of a value, between 0 at the bottom and 1 at the top.
     fn place(&self, value: f64) -> f64 {
         let at = match self.scale {
             Scale::Percent => value / 100.0,
@@ -159,7 +161,7 @@ impl Panel {
             y + HIGH
         );
         let slot = WIDE / self.groups.len().max(1) as f64;
-        // Labels that would run into each other are left out.
+        // Leaves out labels that would overlap.
         let widest = self.groups.iter().map(|g| g.chars().count()).max().unwrap_or(1);
         let every = ((widest as f64 * 7.0 / slot).ceil() as usize).max(1);
         for (g, name) in self.groups.iter().enumerate().filter(|(g, _)| g % every == 0) {

@@ -1,7 +1,7 @@
-//! The root cause of a bug: the pass, the edge that was lost, the operation, the target.
+//! The root cause of a bug: the pass, the lost edge, the operation, and the target.
 //!
-//! Two findings with one root cause are one bug, whatever tests show them. A pass on intermediate code is
-//! the same for all targets. It does not know how passes are looked at.
+//! Findings with equal root causes are one bug, whatever tests show them. A pass on intermediate
+//! code is the same for all targets. It does not know how passes are examined.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::evidence::{Execution, Failed};
 use super::passes::{Culprit, Sure, changed_thread};
 use super::{Finding, Report, bugs};
 
-/// What tells one fault of a compiler from another.
+/// The fields that tell faults of a compiler apart.
 #[derive(
     Clone,
     Debug,
@@ -25,20 +25,20 @@ use super::{Finding, Report, bugs};
     schemars::JsonSchema,
 )]
 pub struct Root {
-    /// In the compiler's short name for it, where it has one: `machine-sink`.
+    /// The pass, by the compiler's short name if it has one: `machine-sink`.
     pub pass: String,
-    /// The order that was lost in the thread, by the edges of the forbidden cycle that lead into it and
-    /// out of it: `com to sw`, where `com` stands for communication through one location.
+    /// The lost order inside the thread, as the two edges of the forbidden cycle that enter and
+    /// leave the thread: `com to sw`, where `com` is communication through one location.
     pub edge: String,
     /// The operation that the pass removed, replaced or moved: `read-modify-write relaxed 32`.
     pub operation: String,
-    /// The machine, for passes on its code.
+    /// The target, for passes on machine code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
 }
 
 impl Root {
-    /// That of a finding whose pass is shown or likely; none where it is only possible.
+    /// The root cause of a finding whose pass is shown or likely; `None` otherwise.
     pub fn of(finding: &Finding) -> Option<Root> {
         let culprit = finding.pass.as_ref()?;
         if culprit.pass.is_empty() || culprit.sure < Sure::Likely {
@@ -56,12 +56,12 @@ impl Root {
         })
     }
 
-    /// What is told apart by it.
+    /// The text that is equal for equal root causes.
     fn key(&self) -> String {
         format!("{}\n{}\n{}\n{}", self.pass, self.edge, self.operation, self.target)
     }
 
-    /// It in one line.
+    /// A description in one line.
     pub fn said(&self) -> String {
         let or = |text: &str, other: &str| match text.is_empty() {
             true => other.to_string(),
@@ -80,7 +80,7 @@ impl Root {
     }
 }
 
-/// The name of a pass without the words that explain it: `Machine code sinking (machine-sink)`.
+/// The short name of a pass: `machine-sink` of `Machine code sinking (machine-sink)`.
 fn short(pass: &str) -> &str {
     match pass.strip_suffix(')').and_then(|p| p.rsplit_once('(')) {
         Some((_, name)) => name,
@@ -96,7 +96,7 @@ fn thread(culprit: &Culprit) -> Option<u16> {
     number.or_else(|| changed_thread(&culprit.before, &culprit.after))
 }
 
-/// The edges of a failed check that lead into a thread and out of it.
+/// The edges of a failed check that enter and leave a thread.
 fn edge(run: &Execution, failed: &Failed, thread: u16) -> Option<String> {
     let own = |id: &str| run.events.iter().any(|e| e.id == id && e.thread == Some(thread));
     let into = failed.edges.iter().find(|e| !own(&e.from) && own(&e.to));
@@ -110,7 +110,8 @@ fn edge(run: &Execution, failed: &Failed, thread: u16) -> Option<String> {
     }
 }
 
-/// What an edge is, by its label `eco (fr)`: whichever way threads communicate through a location is one.
+/// The kind of an edge with a label such as `eco (fr)`. All communication through a location is one
+/// kind.
 fn kind(label: &str) -> String {
     let name = label.split(" (").next().unwrap_or(label);
     match name {
@@ -119,8 +120,8 @@ fn kind(label: &str) -> String {
     }
 }
 
-/// Gives findings their root causes, and joins those that share one. A joined finding is known by its root
-/// cause, and by the forms that its parts are known by.
+/// Sets the root causes of findings, and joins findings with equal ones. The id of a joined finding
+/// is that of its root cause; `forms` keeps the ids of its parts.
 pub fn join(report: &mut Report) {
     let limit = report.kept_occurrences;
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(bug.forms, ["one", "two"]);
         let root = bug.root.as_ref().expect("a root cause");
         assert_eq!((&*root.pass, &*root.edge, &*root.operation), ("P", "com to sw", RMW));
-        // Its identity is that of the cause, whichever forms were seen.
+        // The id is that of the root cause, whichever forms were seen.
         let alone = joined(vec![finding("three", "P", Sure::Shown, RMW, other)]);
         assert_eq!(alone[0].id, bug.id);
         assert_ne!(bug.id, "one");

@@ -1,4 +1,4 @@
-//! SARIF, which code scanning on GitHub and many viewers read.
+//! Writes a report as SARIF, which code scanning on GitHub and many viewers read.
 //!
 //! It does not know how findings were made.
 
@@ -48,7 +48,7 @@ fn result(finding: &Finding) -> Value {
             "byProfile": finding.by_profile,
         },
     });
-    // A place is a file that is there.
+    // A location must be an existing file.
     if !finding.file.is_empty() {
         out["locations"] = json!([{
             "physicalLocation": {
@@ -64,7 +64,8 @@ fn result(finding: &Finding) -> Value {
     out
 }
 
-/// The findings and errors of a report. What got fixed is not in it, so that it closes.
+/// The findings and errors of a report. Fixed findings are left out, so that code scanning closes
+/// them.
 pub fn sarif(report: &Report) -> String {
     let rules: Vec<Value> = CLASSES
         .iter()

@@ -1,7 +1,7 @@
-//! The ABI statement: which compilers' code fits together, by what mapping of operations, and what it was
-//! tested with; as a document in Markdown.
+//! Writes the ABI statement as Markdown: which compilers' code fits together, the code that they
+//! make of each operation, and what was tested.
 //!
-//! It does not know how any of that was found out.
+//! It does not know how any of it was computed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::matrix::matrix;
 use super::{Compatibility, Compiler, Judged, Report};
 
-/// All statements of a report; empty where nothing was mixed.
+/// The statements of all stages in a report; empty if nothing was mixed.
 pub fn document(report: &Report) -> String {
     let mut out = String::new();
     for c in &report.compatibility {
@@ -48,7 +48,7 @@ fn statement(c: &Compatibility, report: &Report, out: &mut String) {
     mappings(c, report, out);
 }
 
-/// Which fit together, which do not, and which are wrong alone.
+/// The profiles that fit together, those that do not, and those that are wrong alone.
 fn fits(c: &Compatibility, out: &mut String) {
     let found = |j: &&Judged| j.found > 0;
     let (alone, pairs): (Vec<&Judged>, Vec<&Judged>) =
@@ -131,7 +131,7 @@ fn mappings(c: &Compatibility, report: &Report, out: &mut String) {
     }
 }
 
-/// Profiles by their compilers: `clang 16: a, b`.
+/// Profiles grouped by compiler: `clang 16: a, b`.
 fn named(profiles: &[String], report: &Report) -> String {
     let mut by: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for profile in profiles {
@@ -145,7 +145,7 @@ fn named(profiles: &[String], report: &Report) -> String {
     by.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// A text in a cell of a table.
+/// A text as a cell of a table.
 fn cell(text: &str) -> String {
     litmake_base::plain::line(text).replace('|', "\\|").replace('`', "'")
 }

@@ -1,5 +1,7 @@
-//! Tables of differences, in the form of Telechat's Table IV: a block an architecture, a column
-//! a level, in each cell one number a compiler.
+//! Tables of differences in the form of Telechat's Table IV: a block for each architecture, a
+//! column for each level, and in each cell a number for each compiler.
+//!
+//! It does not know how the numbers were computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,16 +9,16 @@ use std::fmt::Write;
 use super::evidence::{Changes, Differences};
 use super::{Report, state_text};
 
-/// The variable of profiles that columns are made of.
+/// The variable of profiles that makes the columns.
 const LEVEL: &str = "level";
 
-/// Levels in the order in which the paper has them.
+/// The levels, in the order of the paper.
 const LEVELS: [&str; 7] = ["O0", "O1", "O2", "O3", "Ofast", "Og", "Os"];
 
-/// Tests whose outcomes changed of which a summary speaks.
+/// The number of changed tests that a summary lists.
 const SHOWN: usize = 5;
 
-/// The compiler with its version, where profiles have one.
+/// The compiler, with its version if the profile has one.
 fn compiler(d: &Differences) -> String {
     match d.variables.get("version") {
         Some(version) => format!("{} {version}", d.compiler),
@@ -28,14 +30,14 @@ fn level(d: &Differences) -> String {
     d.variables.get(LEVEL).cloned().unwrap_or_else(|| "-".into())
 }
 
-/// What else tells profiles of one compiler apart, such as `march`.
+/// The other variables that tell profiles of one compiler apart, such as `march`.
 fn variant(d: &Differences) -> String {
     let rest = d.variables.iter().filter(|(k, _)| !["version", LEVEL].contains(&k.as_str()));
     let words: Vec<&str> = rest.map(|(_, v)| v.as_str()).filter(|v| !v.is_empty()).collect();
     words.join(" ")
 }
 
-/// Differences by architecture, compiler and level; empty where nothing was compiled.
+/// The differences by architecture, compiler and level; empty if nothing was compiled.
 pub fn differences(report: &Report) -> String {
     let list: Vec<&Differences> =
         report.differences.iter().filter(|d| !d.profile.is_empty()).collect();
@@ -50,7 +52,7 @@ pub fn differences(report: &Report) -> String {
     for d in &list {
         blocks.entry((d.arch.clone(), variant(d))).or_default().push(d);
     }
-    // Each row of cells: a title, and a cell a level.
+    // A row is a title, then a cell for each level.
     let mut rows: Vec<Vec<String>> = vec![
         std::iter::once(String::new())
             .chain(levels.iter().map(|l| format!("-{l}")))
@@ -114,7 +116,8 @@ pub fn differences(report: &Report) -> String {
     out
 }
 
-/// What changed from one compiler to another, and what of it no baseline knows. With `all`, also in which tests.
+/// The changes from one compiler to another, and which of them the baseline does not know. With
+/// `all`, lists all changed tests.
 pub fn changes(list: &[Changes], all: bool) -> String {
     if list.is_empty() {
         return String::new();
@@ -167,7 +170,7 @@ pub fn changes(list: &[Changes], all: bool) -> String {
     out
 }
 
-/// The code of a compiled test, without what is around it.
+/// The threads of a compiled test, without the rest of its text.
 fn threads(name: &str, text: &str, out: &mut String) {
     let rows: Vec<&str> =
         text.lines().filter(|l| l.trim_end().ends_with(';') && l.starts_with(' ')).collect();
@@ -178,8 +181,8 @@ fn threads(name: &str, text: &str, out: &mut String) {
     }
 }
 
-/// Columns of equal width, the first to the left and the others to the right. A row of one cell
-/// is a title.
+/// Columns of equal width, the first aligned to the left and the others to the right. A row of one
+/// cell is a title.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| {

@@ -1,4 +1,6 @@
-//! The summary at the end of a run, for a person.
+//! Writes the summary at the end of a run.
+//!
+//! It does not know how findings were made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,11 +11,11 @@ use super::{Class, Finding, Outcomes, Report, State, Status, matrix, number, sta
 /// How much is shown, and how.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// With the colours of terminals.
+    /// Use the colours of terminals.
     pub color: bool,
     /// Show all findings with their code, not only the first few.
     pub verbose: bool,
-    /// Only findings and errors.
+    /// Show only findings and errors.
     pub quiet: bool,
 }
 
@@ -28,7 +30,7 @@ impl Style {
     }
 }
 
-/// What a terminal shows at the end of a run.
+/// The summary of a run for a terminal.
 pub fn summary(report: &Report, style: Style) -> String {
     let mut out = String::new();
     if !style.quiet {
@@ -37,10 +39,10 @@ pub fn summary(report: &Report, style: Style) -> String {
     let limit = if style.verbose { usize::MAX } else { SHOWN };
     let mut new: Vec<&Finding> =
         report.findings.iter().filter(|f| f.status == Status::New).collect();
-    // What has no label first, and of that what was looked into.
+    // Findings without a label come first, and among them those that were looked into.
     new.sort_by_key(|f| (!f.label.is_empty(), f.evidence.is_none()));
     for f in new.iter().take(limit) {
-        // What a weaker model of the source allows is known well enough.
+        // A finding that a weaker model of the source allows needs no details.
         match f.label.is_empty() || style.verbose {
             true => finding(f, style, &mut out),
             false => line(f, style, &mut out),
@@ -175,8 +177,8 @@ fn stages(report: &Report, out: &mut String) {
     }
 }
 
-/// One finding, with what a person needs to judge it: the smallest test that shows it, where one
-/// was looked for, what the compiler makes of that, and why it is wrong.
+/// A finding with what a person needs to judge it: the smallest test that shows it, the code that
+/// the compiler makes of it, and why that is wrong.
 pub fn finding(f: &Finding, style: Style, out: &mut String) {
     let label = if f.label.is_empty() { String::new() } else { format!("{}, ", f.label) };
     let _ = writeln!(
@@ -214,7 +216,7 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         }
     }
     if !target.is_empty() {
-        // What a crash left is the message about it.
+        // For a crash, `target` is the message of the crash.
         if f.class != Class::RuntimeCrash || !f.outcomes.forbidden.is_empty() {
             let _ = writeln!(out, "  what the compiler made of it:");
         }
@@ -265,7 +267,7 @@ fn sets(f: &Finding, outcomes: &Outcomes, style: Style, out: &mut String) {
     }
 }
 
-/// The execution that shows the outcome, and what forbids it.
+/// The execution that shows the outcome, and the reason why the source forbids it.
 fn evidence(f: &Finding, e: &Evidence, out: &mut String) {
     if let Some(run) = &e.target {
         let _ = writeln!(out, "  {} under {}:", state_text(&e.outcome), run.model);
@@ -314,7 +316,7 @@ fn indent(text: &str, out: &mut String) {
     }
 }
 
-/// Errors, those that say the same under one line.
+/// Errors; those with equal messages share a line.
 pub(super) fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
     let groups = report.error_groups();
     for ((message, stage), errors) in groups.iter().take(limit) {

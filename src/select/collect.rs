@@ -1,5 +1,7 @@
-//! Everything that a recipe and its families give, in one list: deduplicated, sampled, found by
-//! name.
+//! Collects the tests of a recipe and its families in one list, without duplicates and sampled, in
+//! which tests are found by name.
+//!
+//! It does not know pipelines.
 
 use std::ops::ControlFlow;
 
@@ -13,17 +15,17 @@ use litmake_generate::{
 };
 use litmake_litmus::{self as litmus, Arch};
 
-/// Tests by name.
+/// Tests that are found by name.
 pub struct Collected {
     arch: Arch,
-    /// Sorted by name.
+    /// The tests, sorted by name.
     all: Vec<Made>,
-    /// What became of everything that was looked at.
+    /// The counts of tests that were kept and dropped.
     pub tally: Tally,
 }
 
 impl Collected {
-    /// How many there are.
+    /// The number of tests.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -33,38 +35,38 @@ impl Collected {
         self.all.is_empty()
     }
 
-    /// Names and texts, by name.
+    /// The names and texts of the tests, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, String)> {
         self.all.iter().map(|m| (m.name.as_str(), m.text(self.arch)))
     }
 
-    /// The text of the test of a name.
+    /// The text of the test with a name.
     pub fn find(&self, name: &str) -> Option<String> {
         let at = self.all.binary_search_by(|m| m.name.as_str().cmp(name)).ok()?;
         Some(self.all[at].text(self.arch))
     }
 }
 
-/// Which of the tests that are made are wanted, in the order in which that is asked.
+/// The selection of tests, in the order in which its parts apply.
 pub struct Wanted<'w> {
-    /// Whether a test of this name is left out.
+    /// Whether the test with a name is excluded.
     pub excluded: &'w dyn Fn(&str) -> bool,
-    /// What they have to be like.
+    /// The filter that tests must pass.
     pub keep: &'w Filter,
-    /// So many, and a seed.
+    /// The size of a sample, and its seed.
     pub sample: Option<(usize, u64)>,
-    /// The first so many, by name.
+    /// The largest number of tests, the first by name.
     pub limit: usize,
 }
 
 impl<'w> Wanted<'w> {
-    /// All that a filter keeps.
+    /// Selects all tests that pass a filter.
     pub fn all(keep: &'w Filter) -> Wanted<'w> {
         Wanted { excluded: &|_| false, keep, sample: None, limit: usize::MAX }
     }
 }
 
-/// Makes all tests, and keeps those that are wanted.
+/// Makes all tests, and keeps the selected ones.
 pub fn collect(
     recipe: &Recipe,
     families: &[Source],
@@ -85,7 +87,7 @@ pub fn collect(
         return Err(Diag::new("families are of C tests; `arch` is another dialect")
             .help("make two stages of it"));
     }
-    // Parts may share tests, and names.
+    // Recipe and families may give equal tests, and different tests with equal names.
     let mut seen = FxHashSet::default();
     let mut names = Names::default();
     let mut left = all.len();
@@ -121,7 +123,7 @@ pub fn collect(
     Ok(Collected { arch, all, tally })
 }
 
-/// What a test is an example of: its construct where it has one, else its family.
+/// The stratum of a test: its construct if it has one, else its family.
 fn stratum(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((_, construct)) if !construct.bytes().all(|b| b.is_ascii_digit()) => construct,
@@ -129,7 +131,8 @@ fn stratum(name: &str) -> &str {
     }
 }
 
-/// A sample in which every stratum is, while there is room: strata give in turn.
+/// A sample that takes tests from all strata in turn, so that each is represented while there is
+/// room.
 pub fn stratified(all: Vec<Made>, count: usize, seed: u64) -> Vec<Made> {
     if all.len() <= count {
         return all;

@@ -1,7 +1,7 @@
-//! The smallest tests that two models tell apart, found by search.
+//! Searches for the smallest tests that two models tell apart.
 //!
-//! The two models may be of two dialects; then each
-//! program is written in both, and outcomes are compared place by place.
+//! The models may be of two dialects; each program is then written in both, and outcomes are
+//! compared by place. This module does not know how models judge.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -18,16 +18,16 @@ use litmake_generate::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
 use litmake_litmus::{self as litmus, Arch};
 use litmake_sim::{Model, Options, Simulator};
 
-/// A model, and the dialect in which it is asked.
+/// A model, and the dialect of the tests that it is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The name of the model, or its file.
+    /// The name or the file of the model.
     pub model: String,
-    /// The dialect in which it gets tests.
+    /// The dialect.
     pub arch: Arch,
 }
 
-/// The dialect that a model is for, by its name.
+/// The dialect of a model, by the model's name.
 pub fn arch_of(model: &str) -> Option<Arch> {
     Some(match model.trim_end_matches(".cat") {
         "x86tso" | "x86tso-herd2025" => Arch::X86_64,
@@ -44,7 +44,7 @@ pub fn arch_of(model: &str) -> Option<Arch> {
     })
 }
 
-/// Reads `sc`, `x86tso` or `sc:AArch64`; a model that is of no dialect takes that of the other.
+/// Reads `sc`, `x86tso` or `sc:AArch64`. A model without a dialect gets that of the other model.
 pub fn sides(a: &str, b: &str) -> Result<[Side; 2]> {
     let one = |text: &str| -> Result<(String, Option<Arch>)> {
         match text.rsplit_once(':') {
@@ -69,49 +69,49 @@ pub fn sides(a: &str, b: &str) -> Result<[Side; 2]> {
     Ok([Side { model: a, arch: x }, Side { model: b, arch: y }])
 }
 
-/// A test that tells them apart.
+/// A test that the models tell apart.
 #[derive(Clone, Debug)]
 pub struct Telling {
-    /// The same on both sides.
+    /// The name, which is the same on both sides.
     pub name: String,
-    /// At most so many accesses and fences.
-    /// Its size, without the writes of the initial state.
+    /// The number of accesses, without the initial writes.
     pub events: usize,
-    /// The test as each side reads it.
+    /// The text of the test for each side.
     pub texts: [String; 2],
-    /// How many outcomes each side allows that the other forbids.
+    /// For each side, the number of outcomes that it allows and the other forbids.
     pub only: [usize; 2],
-    /// One such outcome, as the condition of the test has it, and the side that allows it.
+    /// One such outcome, as the condition of the test.
     pub example: String,
-    /// 0 or 1.
+    /// The side that allows this outcome: 0 or 1.
     pub allowed_by: usize,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The smallest tests, in order of their sizes.
+    /// The smallest tests that were found.
     pub found: Vec<Telling>,
-    /// Programs that were compared.
+    /// The number of programs that were compared.
     pub compared: u64,
-    /// How long it took.
+    /// The time that the search took.
     pub time: Duration,
-    /// Nothing was found up to this many events, or the search ended for want of time.
+    /// Whether the search ended before its time was up.
     pub complete: bool,
 }
 
-/// Bounds of the search.
+/// The limits of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// At most so many threads.
+    /// The largest number of threads.
     pub threads: usize,
-    /// At most so many accesses and fences.
+    /// The largest number of accesses.
     pub events: usize,
-    /// At most so many locations.
+    /// The largest number of locations.
     pub locations: usize,
-    /// When to give up; never, where there is none.
+    /// The time after which the search gives up; `None` for never.
     pub timeout: Option<Duration>,
-    /// All tests of the least size, not only those with the least that orders them.
+    /// Whether to find all tests of the smallest size, and not only those with the fewest ordering
+    /// features.
     pub all: bool,
 }
 
@@ -127,7 +127,7 @@ impl Default for Limits {
     }
 }
 
-/// What both dialects can say.
+/// The programs that both dialects can express.
 fn words(sides: &[Side; 2], limits: &Limits) -> Bounds {
     let dialects = [dialect::of(sides[0].arch), dialect::of(sides[1].arch)];
     let mut bounds = Bounds::new(limits.threads, limits.events, limits.locations);
@@ -151,7 +151,7 @@ fn words(sides: &[Side; 2], limits: &Limits) -> Bounds {
         }
     }
     if sides.iter().all(|s| s.arch == Arch::C) {
-        // All accesses are atomic, so that no program is undefined.
+        // All accesses are atomic, so that no program has undefined behaviour.
         bounds.atoms =
             [Order::Rlx, Order::Acq, Order::Rel, Order::Sc].map(|o| Some(Atom::Order(o))).to_vec();
         bounds.between.retain(|b| !matches!(b, Between::Dep(_)));
@@ -183,8 +183,8 @@ impl Judge {
         })
     }
 
-    /// The final states that a side allows, as the values of what is shown in order. `None`
-    /// where the program cannot be written in its dialect, or is undefined.
+    /// The final states that a side allows, as the observed values in order. `None` if the program
+    /// cannot be written in its dialect, or is undefined or cut.
     fn states(&mut self, side: usize, program: &Program) -> Option<(States, String)> {
         let dialect = dialect::of(self.sides[side].arch);
         exhaustive::emit(dialect, program, Base::default(), &mut self.shop, &mut self.draft)
@@ -231,7 +231,8 @@ impl Judge {
         let allowed_by = usize::from(only[0] == 0);
         let (mine, other) = if allowed_by == 0 { (&a, &b) } else { (&b, &a) };
         let values = mine.difference(other).next()?.clone();
-        // The condition is that of the side that allows it.
+        // Writes the program again for the side that allows the outcome, whose names the condition
+        // uses.
         let _ = self.states(allowed_by, program)?;
         let parts: Vec<String> = self
             .draft
@@ -254,7 +255,7 @@ impl Judge {
     }
 }
 
-/// Searches programs by size, and among those of one size by what orders them.
+/// Searches programs by size, and programs of one size by the number of ordering features.
 pub fn search(sides: &[Side; 2], limits: &Limits) -> Result<Report> {
     let start = Instant::now();
     let bounds = words(sides, limits);

@@ -1,9 +1,8 @@
-//! Which tests are kept, of those that someone else wrote or a family gives: by name, dialect,
-//! size and what their programs use.
+//! Filters existing tests by name, dialect, size and the contents of their programs.
 //!
-//! A word says one thing: `name=MP*`, `arch=C`, `threads=2..3`, `events=..6`, `locations=2`,
-//! `uses=atomic_fetch_*`, `without=*_seq_cst`. Names and dialects are alternatives; everything
-//! else must hold.
+//! A word is one condition: `name=MP*`, `arch=C`, `threads=2..3`, `events=..6`, `locations=2`,
+//! `uses=atomic_fetch_*`, `without=*_seq_cst`. Names and dialects are alternatives; all other
+//! conditions must hold. It does not know where tests come from.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -12,10 +11,10 @@ use litmake_litmus::{Arch, Body, Test, c};
 use litmake_ops::Op;
 use litmake_sim::program::{Program, Thread};
 
-/// What a filter can say.
+/// The keys of conditions.
 pub const KEYS: [&str; 7] = ["name", "arch", "threads", "events", "locations", "uses", "without"];
 
-/// Numbers from the first to the last.
+/// A range of numbers, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range(usize, usize);
 
@@ -34,7 +33,7 @@ impl Range {
     }
 }
 
-/// What is kept of some tests: each condition has to hold.
+/// A filter of tests; every condition has to hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     names: Vec<GlobMatcher>,
@@ -97,7 +96,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether it keeps everything, so that nothing has to be read.
+    /// Whether the filter keeps every test, so that no test needs to be read.
     pub fn is_empty(&self) -> bool {
         let ranges = [&self.threads, &self.events, &self.locations];
         self.names.is_empty()
@@ -107,8 +106,8 @@ impl Filter {
             && self.without.is_empty()
     }
 
-    /// Whether a test is kept. What cannot be lowered has no events that could be counted, and is
-    /// kept only where nobody asks.
+    /// Whether a test is kept. A test that cannot be lowered has no events to count, so it is kept
+    /// only if the filter does not count.
     pub fn keeps(&self, test: &Test) -> bool {
         let any = |list: &[GlobMatcher], text: &str| list.iter().any(|g| g.is_match(text));
         if !self.names.is_empty() && !any(&self.names, &test.name)
@@ -134,7 +133,7 @@ impl Filter {
     }
 }
 
-/// The accesses of a thread's program; of two ways through an instruction, the longer counts.
+/// The number of accesses in a thread; of two ways through an instruction, the longer counts.
 fn accesses(thread: &Thread) -> usize {
     thread.code.insts.iter().map(|i| in_list(&i.ops)).sum()
 }
@@ -148,7 +147,7 @@ fn in_list(ops: &[Op]) -> usize {
     ops.iter().map(one).sum()
 }
 
-/// The words of a test's programs: names of functions, orders, mnemonics, registers.
+/// The words in a test's programs: names of functions, memory orders, mnemonics, registers.
 fn words(test: &Test) -> Vec<String> {
     let mut text = String::new();
     for helper in &test.helpers {

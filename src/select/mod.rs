@@ -1,5 +1,5 @@
-//! Which tests are wanted, of those that there are and of those that could be made: by what they are
-//! like, and by what models make of them.
+//! Selects tests from those that exist or can be made, by their properties and by what models
+//! allow.
 //!
 //! It does not know pipelines, nor how tests are stored.
 

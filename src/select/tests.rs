@@ -27,7 +27,7 @@ fn the_smallest_tests_that_tell_models_apart() {
     // R and store buffering, and nothing else of their size.
     let names = ["WxWy+WyRx", "WxRy+WyRx"].map(str::to_string).to_vec();
     assert_eq!(find("sc", "x86tso"), (4, names));
-    // All other shapes of four events without anything that orders them.
+    // All other shapes of four events without ordering features.
     let (events, names) = find("x86tso", "aarch64");
     assert_eq!(events, 4);
     assert!(names.contains(&"WxWy+RyRx".to_string()), "{names:?}");
@@ -75,7 +75,7 @@ fn families_of_constructs() {
         collect(&recipe, &[text(name)], &wanted, 1).expect("is made")
     };
     let unused = all("c11-unused", None);
-    // The test that shows a lost acquire only through the final value.
+    // This test shows a lost acquire only through the final value.
     let known =
         unused.iter().find(|(n, _)| n.starts_with("MP+fencearrlxrlxs.2.fetch-add-rlx-unused"));
     let (_, content) = known.expect("there");

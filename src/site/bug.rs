@@ -1,4 +1,6 @@
-//! The page of a bug: what it is, what became of it, where it shows, and an example.
+//! Writes the page of a bug: facts, where it shows, its history, and an example.
+//!
+//! It does not know where the record is stored.
 
 use std::fmt::Write;
 
@@ -8,7 +10,7 @@ use litmake_report::page::{self, escaped};
 
 use crate::{begin, end, run_link, state, tracker};
 
-/// The page.
+/// The page of a bug.
 pub fn bug(history: &History, bug: &Bug, version: &str) -> String {
     let mut out = begin(&bug.title, "");
     let link = |at: usize| run_link(history, at);
@@ -46,7 +48,7 @@ fn commit(history: &History, at: usize) -> String {
     commit.map_or(String::new(), |c| format!(", commit <code>{}</code>", escaped(c)))
 }
 
-/// The compiler behind a profile in a run, with its build.
+/// The compiler of a profile in a run, with its build.
 fn compiler(history: &History, at: usize, profile: &str) -> String {
     history.runs[at].compiler(profile).map_or(String::new(), |c| {
         let said = if c.version.is_empty() { &c.compiler } else { &c.version };
@@ -54,7 +56,7 @@ fn compiler(history: &History, at: usize, profile: &str) -> String {
     })
 }
 
-/// Where it shows.
+/// A table of the profiles, and whether the bug shows with each.
 fn profiles(history: &History, bug: &Bug, out: &mut String) {
     out.push_str("<h2>Where</h2>\n");
     page::table(&["profile", "shows", "tests", "last asked", "compiler"], out);
@@ -72,7 +74,7 @@ fn profiles(history: &History, bug: &Bug, out: &mut String) {
     page::end_list(out);
 }
 
-/// What became of it, the last first.
+/// The history of the bug, the last change first.
 fn became(history: &History, bug: &Bug, out: &mut String) {
     let mut turns: Vec<(usize, &str, bool)> = Vec::new();
     for (profile, life) in &bug.profiles {

@@ -1,4 +1,6 @@
-//! The pages that list all runs, with trends, and all bugs.
+//! Writes the pages that list all runs, with trends, and all bugs.
+//!
+//! It does not know where the record is stored.
 
 use std::fmt::Write;
 
@@ -10,10 +12,10 @@ use litmake_report::plot::{Panel, Scale, svg};
 
 use crate::{begin, bug_link, end, run_link, state, tracker};
 
-/// Trends show as many runs, the last ones.
+/// The number of runs in trends, the last ones.
 const NIGHTS: usize = 365;
 
-/// All runs.
+/// The page of all runs.
 pub fn runs(history: &History, version: &str) -> String {
     let mut out = begin("Runs", "index.html");
     let open = history.open_after();
@@ -69,7 +71,7 @@ pub fn runs(history: &History, version: &str) -> String {
     end(version, out)
 }
 
-/// The bugs that became something in a run.
+/// The bugs with a change of this kind in a run.
 pub fn changed(bugs: &[&Bug], change: Change, out: &mut String) {
     if bugs.is_empty() {
         return;
@@ -124,7 +126,7 @@ fn trends(history: &History, open: &[u64], out: &mut String) {
     out.push_str("</div></div>\n<p class=\"dim\">The table below has the same numbers.</p>\n");
 }
 
-/// All bugs.
+/// The page of all bugs.
 pub fn bugs(history: &History, version: &str) -> String {
     let mut out = begin("Bugs", "bugs.html");
     page::list(

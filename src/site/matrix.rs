@@ -1,4 +1,6 @@
-//! The matrix of compilers and their versions against bugs.
+//! Writes the matrix of compiler versions against bugs.
+//!
+//! It does not know where the record is stored.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,7 +10,7 @@ use litmake_report::page::{self, Column, escaped};
 
 use crate::{begin, bug_link, end, state};
 
-/// Numbers in a name in the order of numbers: `clang 9` before `clang 16`.
+/// A key that sorts numbers in names by value: `clang 9` before `clang 16`.
 fn natural(name: &str) -> Vec<(u64, String)> {
     name.split([' ', '.', '-'])
         .map(|part| {
@@ -18,7 +20,7 @@ fn natural(name: &str) -> Vec<(u64, String)> {
         .collect()
 }
 
-/// The page.
+/// The page with the matrix.
 pub fn matrix(history: &History, version: &str) -> String {
     let mut out = begin("Bugs by compiler", "matrix.html");
     let names: BTreeSet<&String> = history.bugs.iter().flat_map(|b| b.compilers.keys()).collect();

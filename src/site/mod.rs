@@ -1,7 +1,8 @@
-//! A static site of a record of runs: an index of runs with trends, all bugs, a matrix of compilers against bugs,
-//! and a page for each bug and each run. The pages need no server and no network.
+//! Writes a record of runs as a static site: an index of runs with trends, all bugs, a matrix of
+//! compilers against bugs, and a page for each bug and each run. The pages need no server and no
+//! network.
 //!
-//! It does not know where the record is kept, nor how runs go.
+//! It does not know where the record is stored, nor how runs work.
 
 mod bug;
 mod index;
@@ -15,15 +16,15 @@ use litmake_history::lives::{Bug, History};
 use litmake_history::record::Run;
 use litmake_report::page::{self, Assets, escaped};
 
-/// A page, or what pages share.
+/// A page, or a file that pages share.
 pub struct File {
-    /// Its path below the folder of the site.
+    /// The path in the folder of the site.
     pub name: String,
-    /// HTML, CSS, a script or a picture, as a text.
+    /// The content: HTML, CSS, a script or a picture.
     pub content: String,
 }
 
-/// The pages that all others lead to.
+/// The pages to which all pages link.
 const LINKS: [(&str, &str); 3] =
     [("Runs", "index.html"), ("Bugs", "bugs.html"), ("Compilers", "matrix.html")];
 
@@ -50,7 +51,7 @@ pub fn files(history: &History, version: &str) -> Vec<File> {
     out
 }
 
-/// Writes the site, and says how many files and bytes it has. A page of an earlier time is written over.
+/// Writes the site, and returns the number of its files and bytes. Older pages are overwritten.
 pub fn write(history: &History, version: &str, folder: &Path) -> Result<(usize, u64)> {
     std::fs::create_dir_all(folder)
         .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
@@ -95,12 +96,12 @@ fn run_link(history: &History, at: usize) -> String {
     format!("<a href=\"{}\">{}</a>", run_file(run), minute(run))
 }
 
-/// When a run was, to the minute.
+/// The time of a run, to the minute.
 fn minute(run: &Run) -> String {
     run.date.to_string().chars().take(16).collect::<String>().replace('T', " ")
 }
 
-/// What a bug is now, in a word that is also coloured.
+/// The state of a bug as a coloured word.
 fn state(bug: &Bug) -> String {
     use litmake_history::lives::State;
     let class = match bug.state {
@@ -111,7 +112,7 @@ fn state(bug: &Bug) -> String {
     format!("<span class=\"tag {class}\">{}</span>", bug.state.name())
 }
 
-/// Where a bug is reported; an address is a link.
+/// The issue of a bug; an address becomes a link.
 fn tracker(text: &str) -> String {
     match text.starts_with("https://") || text.starts_with("http://") {
         true => format!("<a href=\"{0}\">{0}</a>", escaped(text)),

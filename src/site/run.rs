@@ -1,4 +1,6 @@
-//! The page of a run.
+//! Writes the page of a run.
+//!
+//! It does not know where the record is stored.
 
 use std::fmt::Write;
 
@@ -8,7 +10,7 @@ use litmake_report::{html, page};
 
 use crate::{begin, bug_file, end, index, minute};
 
-/// The page.
+/// The page of a run.
 pub fn run(history: &History, at: usize, version: &str) -> String {
     let run = &history.runs[at];
     let mut out = begin(&format!("{}, {}", run.pipeline, minute(run)), "");
@@ -24,7 +26,7 @@ pub fn run(history: &History, at: usize, version: &str) -> String {
     for change in [Change::New, Change::Reopened, Change::Fixed] {
         index::changed(&history.changed(at, change), change, &mut out);
     }
-    // Bugs that are only still there are named without what they are, so that a year of runs stays small.
+    // Bugs without a change are listed by id only, so that the pages of a year stay small.
     let mut still: Vec<&str> = Vec::new();
     for shown in &run.bugs {
         if history.bug(&shown.id).is_some_and(|b| b.change_in(at).is_none()) {
@@ -42,7 +44,7 @@ pub fn run(history: &History, at: usize, version: &str) -> String {
     end(version, out)
 }
 
-/// The runs before and after it.
+/// Links to the runs before and after.
 fn neighbours(history: &History, at: usize, out: &mut String) {
     let before = at.checked_sub(1).map(|i| ("before", i));
     let after = (at + 1 < history.runs.len()).then_some(("after", at + 1));

@@ -1,4 +1,7 @@
-//! What counts in a time say about a rate: exact Poisson intervals, and what a budget promises.
+//! Computes what counts say about a rate: exact Poisson intervals, and how likely a time budget is
+//! to show a behaviour again.
+//!
+//! It does not know how counts were obtained.
 
 use serde_json::{Map, Value, json};
 
@@ -7,11 +10,11 @@ use super::results::{Counts, Results};
 use super::score::{Best, best_of, env_json};
 use super::{special, sum};
 
-/// Counts past this are taken as normally distributed.
+/// Larger counts are treated as normally distributed.
 const LARGE: u64 = 10_000_000;
 
-/// A two-sided interval for the mean of a Poisson variable that was observed once, at a level
-/// such as 0.95 (Garwood's: it holds the mean at least this often).
+/// A two-sided confidence interval for the mean of a Poisson variable from one observation, at a
+/// level such as 0.95. It is Garwood's interval, which contains the mean at least this often.
 pub fn poisson_interval(count: u64, level: f64) -> (f64, f64) {
     let tail = (1.0 - level.clamp(0.0, 1.0)) / 2.0;
     if count > LARGE {
@@ -25,13 +28,13 @@ pub fn poisson_interval(count: u64, level: f64) -> (f64, f64) {
     (low, special::gamma_p_inverse(k + 1.0, 1.0 - tail))
 }
 
-/// The point below which a share of a standard normal variable lies, for shares up to a half.
+/// The quantile of the standard normal distribution, for shares up to a half.
 fn normal_quantile(share: f64) -> f64 {
     // A gamma variable with shape 1/2 is half the square of a normal one.
     -(2.0 * special::gamma_p_inverse(0.5, (1.0 - 2.0 * share).clamp(0.0, 1.0))).sqrt()
 }
 
-/// An interval for the rate behind some counts; `None` where no time was measured.
+/// A confidence interval for the rate of some counts; `None` if no time was measured.
 pub fn rate_interval(counts: &Counts, level: f64) -> Option<(f64, f64)> {
     if !counts.is_timed() {
         return None;
@@ -40,41 +43,41 @@ pub fn rate_interval(counts: &Counts, level: f64) -> Option<(f64, f64)> {
     Some((low / counts.seconds, high / counts.seconds))
 }
 
-/// The largest rate that so long a time without any observation leaves possible, at a one-sided
-/// level: a faster behaviour would have been seen with this chance.
+/// The largest rate that is still possible after this time without an observation, at a one-sided
+/// level: a higher rate would have shown with this chance.
 pub fn excluded_rate(seconds: f64, level: f64) -> f64 {
     if seconds > 0.0 { -(1.0 - level).ln() / seconds } else { f64::INFINITY }
 }
 
-/// What a budget promises for one test in its best environment.
+/// How likely a budget is to show one test's behaviour in its best environment.
 #[derive(Clone, Debug)]
 pub struct Promise {
-    /// The environment that shows the test's behaviour most often.
+    /// The environment in which the behaviour shows most often.
     pub best: Best,
-    /// Of the rate.
+    /// The confidence interval of the rate.
     pub interval: Option<(f64, f64)>,
-    /// The share of runs of that length that would see it.
+    /// The share of runs with this budget in which the behaviour shows.
     pub reproducibility: f64,
-    /// The same with the rate at the interval's lower end.
+    /// The same for the lower end of the interval.
     pub reproducibility_at_least: f64,
-    /// Seconds after which the target is reached; `None` where nothing was ever seen.
+    /// The seconds that the target needs; `None` if the behaviour never showed.
     pub needs: Option<f64>,
 }
 
-/// What a budget promises for all tests of a device.
+/// How likely a budget is to show the behaviours of all tests on a device.
 #[derive(Clone, Debug)]
 pub struct Promises {
-    /// The budget of one test.
+    /// The budget of one test, in seconds.
     pub seconds: f64,
-    /// How sure the intervals are, between 0 and 1.
+    /// The level of the intervals, between 0 and 1.
     pub level: f64,
-    /// What reproducibility is asked for.
+    /// The target reproducibility.
     pub target: Target,
-    /// In the order of the results.
+    /// The tests, in the order of the results.
     pub tests: Vec<Promise>,
 }
 
-/// What a budget of some seconds a test promises on this device.
+/// Computes how likely a budget for each test is to show the tests' behaviours on this device.
 pub fn promises(results: &Results, seconds: f64, level: f64, target: &Target) -> Promises {
     let one = |best: Best| {
         let interval = rate_interval(&best.counts, level);
@@ -95,25 +98,25 @@ pub fn promises(results: &Results, seconds: f64, level: f64, target: &Target) ->
 }
 
 impl Promises {
-    /// How many tests reach the target.
+    /// The number of tests that reach the target.
     pub fn reached(&self) -> usize {
         let enough = self.target.observations() / self.seconds;
         self.tests.iter().filter(|t| t.best.rate >= enough).count()
     }
 
-    /// The chance that one run of all tests that were ever killed kills them all again.
+    /// The chance that one run of all tests that were ever killed kills all of them again.
     pub fn total(&self) -> f64 {
         let seen = self.tests.iter().filter(|t| t.best.rate > 0.0);
         sum(seen.map(|t| t.reproducibility.ln())).exp()
     }
 
-    /// Seconds for all tests, each as long as it needs for the target; those that were never
-    /// killed are left out.
+    /// The seconds for all tests together if each gets the time that its target needs, without
+    /// tests that were never killed.
     pub fn needed(&self) -> f64 {
         sum(self.tests.iter().filter_map(|t| t.needs))
     }
 
-    /// As the command prints it for programs.
+    /// The form that the command prints for programs.
     pub fn json(&self) -> Value {
         let mut tests = Map::new();
         for t in &self.tests {
@@ -161,7 +164,7 @@ mod tests {
         let (l, h) = poisson_interval(100, 0.99);
         near(l, 76.12);
         near(h, 128.76);
-        // The two ways agree where one takes over from the other.
+        // The two methods agree where one replaces the other.
         let exact = poisson_interval(LARGE, 0.95);
         let normal = poisson_interval(LARGE + 1, 0.95);
         assert!((normal.0 - exact.0 - 1.0).abs() < 0.01, "{exact:?} {normal:?}");

@@ -1,32 +1,34 @@
-//! How the counts of tests go together over environments (table 4 of the paper).
+//! Correlates the counts of tests over environments (table 4 of the paper).
+//!
+//! It does not know what the tests do.
 
 use serde_json::{Map, Value, json};
 
 use super::results::{Counts, Results};
 use super::{rounded, special, sum};
 
-/// What correlates in two tests.
+/// The values of two tests that are correlated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// How often each showed its behaviour.
+    /// How often the behaviour showed.
     Counts,
-    /// How often a second.
+    /// How often the behaviour showed per second.
     Rates,
-    /// Which place its rate has among those of all environments.
+    /// The rank of the count among those of all environments.
     Ranks,
 }
 
-/// The correlation of all pairs of tests over the environments that have both.
+/// The correlations of all pairs of tests, over the environments in which both ran.
 #[derive(Clone, Debug)]
 pub struct Correlation {
-    /// In the order of the results.
+    /// The tests, in the order of the results.
     pub tests: Vec<String>,
-    /// How many environments the results have.
+    /// The number of environments in the results.
     pub environments: usize,
     columns: Vec<Vec<Option<Counts>>>,
 }
 
-/// Pearson's coefficient; `None` where one side does not vary.
+/// Pearson's coefficient; `None` if one side does not vary.
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     let n = x.len().min(y.len()) as f64;
     let mean = |v: &[f64]| sum(v.iter().copied()) / n;
@@ -38,7 +40,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Ranks from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -55,13 +57,13 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     out
 }
 
-/// The chance of a coefficient at least this far from 0 among so many unrelated pairs.
+/// The chance that unrelated values give a coefficient at least this far from 0, for `n` pairs.
 pub fn p_value(r: f64, n: usize) -> Option<f64> {
     (n > 2).then(|| special::beta_i((1.0 - r) * (1.0 + r), (n as f64 - 2.0) / 2.0, 0.5))
 }
 
 impl Correlation {
-    /// That of the tests of one device.
+    /// The correlations of the tests of one device.
     pub fn new(results: &Results) -> Correlation {
         let tests: Vec<String> = results.tests().into_iter().map(str::to_string).collect();
         let column = |t: &String| results.environments.iter().map(|e| e.test(t).copied()).collect();
@@ -69,7 +71,7 @@ impl Correlation {
         Correlation { environments: results.environments.len(), tests, columns }
     }
 
-    /// The coefficient of two tests, and over how many environments.
+    /// The coefficient of two tests, and the number of environments.
     pub fn between(&self, a: usize, b: usize, of: Of) -> (Option<f64>, usize) {
         let pairs = self.columns[a].iter().zip(&self.columns[b]);
         let (xs, ys): (Vec<&Counts>, Vec<&Counts>) =
@@ -87,7 +89,7 @@ impl Correlation {
         (pearson(&values(xs), &values(ys)), n)
     }
 
-    /// The matrix to ten digits, as the published script prints it.
+    /// The matrix with ten digits, as the published script prints it.
     pub fn matrix_json(&self) -> Value {
         let row = |a: usize| -> Value {
             let cell = |b: usize| {
@@ -99,7 +101,7 @@ impl Correlation {
         Value::Object((0..self.tests.len()).map(|a| (self.tests[a].clone(), row(a))).collect())
     }
 
-    /// As the command prints it for programs.
+    /// The form that the command prints for programs.
     pub fn json(&self) -> Value {
         let mut pairs = Vec::new();
         for a in 0..self.tests.len() {

@@ -1,4 +1,7 @@
-//! One environment a test for many devices (algorithm 1 and figure 6 of the paper).
+//! Chooses one environment for each test that works on many devices (algorithm 1 and figure 6 of
+//! the paper).
+//!
+//! It does not know how the results were obtained.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +9,12 @@ use super::results::Results;
 use super::score::env_json;
 use super::sum;
 
-/// A reproducibility target between 0 and 1, and what it was written as.
+/// A target reproducibility between 0 and 1, and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Between 0 and 1.
+    /// The target, between 0 and 1.
     pub share: f64,
-    /// As it was written.
+    /// The text as written.
     pub text: String,
 }
 
@@ -29,23 +32,24 @@ impl Target {
         }
     }
 
-    /// How many observations a run needs on average so that the next has one, at this target.
+    /// The number of observations that a run needs on average, so that the next run has at least
+    /// one with the target's chance.
     pub fn observations(&self) -> f64 {
         (-(1.0 - self.share).ln()).ceil()
     }
 }
 
-/// A time in seconds, and what it was written as: `4`, `0.5` or `1/1024`.
+/// A time in seconds, and its text: `4`, `0.5` or `1/1024`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
-    /// More than 0.
+    /// The time, more than 0.
     pub seconds: f64,
-    /// As it was written.
+    /// The text as written.
     pub text: String,
 }
 
 impl Budget {
-    /// Reads `4`, `0.5` or `1/1024`, with or without `s` behind it.
+    /// Reads `4`, `0.5` or `1/1024`, with or without an `s`.
     pub fn read(text: &str) -> Result<Budget, String> {
         let text = text.trim().trim_end_matches('s');
         let number = |t: &str| t.trim().parse::<f64>().ok();
@@ -61,7 +65,7 @@ impl Budget {
         }
     }
 
-    /// The budgets of figure 6: each twice the one before, from 1/1024 s to 64 s.
+    /// The budgets of figure 6: from 1/1024 s to 64 s, each twice the one before.
     pub fn of_figure() -> Vec<Budget> {
         let text =
             |e: i32| if e < 0 { format!("1/{}", 1u32 << -e) } else { (1u32 << e).to_string() };
@@ -69,40 +73,40 @@ impl Budget {
     }
 }
 
-/// The share of runs of some seconds that see a behaviour with this rate.
+/// The share of runs of this length in which a behaviour with this rate shows.
 pub fn reproducibility(rate: f64, seconds: f64) -> f64 {
     -(-rate * seconds).exp_m1()
 }
 
-/// One test's choice.
+/// The environment that was chosen for a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The test's name.
     pub test: String,
-    /// `None`: no environment reaches the target on any device.
+    /// The environment; `None` if no environment reaches the target on any device.
     pub env: Option<String>,
-    /// How many devices reach the target in it.
+    /// The number of devices that reach the target in it.
     pub devices: usize,
-    /// The rate in it on each device that ran it, in the devices' order.
+    /// Its rate on each device that ran it, in the order of the devices.
     pub rates: Vec<Option<f64>>,
 }
 
-/// An environment for each test, with which it is reproducible on as many devices as can be.
+/// The chosen environments, in which each test is reproducible on as many devices as possible.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
-    /// In the order of the files.
+    /// The devices, in the order of the files.
     pub devices: Vec<String>,
     /// The reproducibility that was asked for.
     pub target: Target,
-    /// Within how long.
+    /// The time budget.
     pub budget: Budget,
     /// The rate that reaches the target within the budget.
     pub ceiling_rate: f64,
-    /// The choice for each.
+    /// The choice for each test.
     pub tests: Vec<Chosen>,
-    /// Pairs of a test and a device.
+    /// The number of pairs of a test and a device that are reproducible.
     pub reproducible: usize,
-    /// How many pairs there are in all.
+    /// The number of all pairs.
     pub denominator: usize,
 }
 
@@ -111,13 +115,13 @@ pub struct Table {
     devices: Vec<String>,
     envs: Vec<String>,
     tests: Vec<String>,
-    /// How many devices have each test at all.
+    /// The number of devices that have each test.
     present: Vec<usize>,
     rates: Vec<Option<f64>>,
 }
 
 impl Table {
-    /// The error says that the files name too much.
+    /// Makes a table; an error if the files contain too many rates.
     pub fn new(devices: &[(String, Results)]) -> Result<Table, String> {
         let mut envs = Order::default();
         let mut tests = Order::default();
@@ -169,8 +173,8 @@ impl Table {
         &self.rates[start..start + n]
     }
 
-    /// Chooses an environment for each test: the one in which most devices reach the target, and
-    /// of those the one whose slowest device is fastest; of equal ones the first.
+    /// Chooses an environment for each test: the one in which most devices reach the target; among
+    /// these, the one with the highest rate on its slowest device; among equal ones, the first.
     pub fn merge(&self, target: &Target, budget: &Budget) -> Merged {
         let ceiling_rate = target.observations() / budget.seconds;
         let tests: Vec<Chosen> = (0..self.tests.len())
@@ -206,7 +210,7 @@ impl Table {
         }
     }
 
-    /// How many pairs are reproducible at each budget, for each target.
+    /// The number of reproducible pairs for each target at each budget.
     pub fn curve(&self, targets: &[Target], budgets: &[Budget]) -> Vec<(Target, Vec<usize>)> {
         targets
             .iter()
@@ -217,7 +221,7 @@ impl Table {
             .collect()
     }
 
-    /// How many pairs of a test and a device have any result.
+    /// The number of pairs of a test and a device with any result.
     pub fn pairs(&self) -> usize {
         self.present.iter().sum()
     }
@@ -225,10 +229,10 @@ impl Table {
 
 const MAX_CELLS: usize = 1 << 26;
 
-/// What stands for the least rate where no device has one. No real rate is larger.
+/// Stands for the smallest rate if no device has one. No real rate is larger.
 const NO_RATE: f64 = 1e10;
 
-/// Names in the order in which they come first.
+/// Names in the order of their first use.
 #[derive(Default)]
 struct Order {
     names: Vec<String>,
@@ -254,15 +258,15 @@ impl Merged {
     }
 
     /// The chance that one run of all tests of a device, each in its environment for the budget,
-    /// sees every behaviour that was ever seen there.
+    /// shows every behaviour that ever showed there.
     pub fn total_reproducibility(&self, device: usize) -> f64 {
         let seen = self.tests.iter().filter_map(|t| t.rates.get(device).copied().flatten());
-        // Products of many factors near 1 keep their digits as sums of logarithms.
+        // Sums of logarithms keep digits that products of many factors near 1 would lose.
         let logs = seen.filter(|r| *r > 0.0).map(|r| reproducibility(r, self.budget.seconds).ln());
         sum(logs).exp()
     }
 
-    /// As the command prints it for programs.
+    /// The form that the command prints for programs.
     pub fn json(&self) -> Value {
         let mut tests = Map::new();
         for t in &self.tests {

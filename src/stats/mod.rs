@@ -1,8 +1,8 @@
 //! Statistics of test runs: rates, scores, confidence, merging, correlation.
 //!
 //! It works on counts of outcomes and on times, and knows no device, no test and no memory model.
-//! The definitions are those of the MC Mutants paper and of its published analysis, down to how
-//! numbers are rounded, so that figures can be compared digit for digit.
+//! The definitions are those of the MC Mutants paper and its published analysis, including the
+//! rounding of numbers, so that figures can be compared digit for digit.
 
 pub mod confidence;
 pub mod correlate;
@@ -12,8 +12,8 @@ pub mod score;
 pub mod search;
 mod special;
 
-/// Rounds as a decimal with some digits behind the point: the exact binary value, ties to even.
-/// Multiplying and rounding would give another digit at ties such as 0.0625.
+/// Rounds to a number of decimal digits: the exact binary value, ties to even. Multiplying and
+/// rounding would give another digit at ties such as 0.0625.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     if !value.is_finite() {
         return value;
@@ -21,7 +21,7 @@ pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.digits$}").parse().unwrap_or(value)
 }
 
-/// The sum from left to right, without compensation, as the published analysis has it.
+/// The sum from left to right, without compensation, as in the published analysis.
 pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut total = 0.0;
     for value in values {

@@ -1,9 +1,9 @@
-//! Result files in the form of the paper's artifact: environments by number, in each the tests
-//! by name with their counts, and the environment's parameters beside.
+//! Reads and writes result files in the form of the paper's artifact: environments by number, each
+//! with the counts of tests by name, and with its parameters.
 //!
-//! Environments are the top-level keys that are numbers; tests are the entries that have counts.
-//! Everything else is kept aside: the artifact's `randomSeed`, and what litmake adds about the
-//! device and the run.
+//! Top-level keys that are numbers are environments, and entries with counts are tests. Everything
+//! else is kept unchanged: the artifact's `randomSeed`, and what litmake adds about the device and
+//! the run. This module does not know what the counts mean.
 
 use std::collections::BTreeMap;
 
@@ -11,65 +11,65 @@ use serde_json::{Map, Value, json};
 
 use super::rounded;
 
-/// Larger files are not read.
+/// The largest file that is read.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// What one test did in one environment.
+/// The counts of one test in one environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Instances that ran as if one thread had run after the other.
     pub seq: u64,
     /// Instances that ran as some interleaving.
     pub interleaved: u64,
-    /// The behaviour that the test looks for: for a mutant, that it is killed.
+    /// Instances that showed the behaviour that the test looks for; for a mutant, kills.
     pub weak: u64,
-    /// How long all instances took.
+    /// The time that all instances took.
     pub seconds: f64,
 }
 
 impl Counts {
-    /// Whether a rate can be told.
+    /// Whether a time was measured.
     pub fn is_timed(&self) -> bool {
         self.seconds.is_finite() && self.seconds > 0.0
     }
 
-    /// Observations of the behaviour a second, to three digits; 0 where no time was measured.
+    /// Observations of the behaviour per second, to three digits; 0 if no time was measured.
     pub fn rate(&self) -> f64 {
         if self.is_timed() { rounded(self.weak as f64 / self.seconds, 3) } else { 0.0 }
     }
 
-    /// How many instances ran.
+    /// The number of instances that ran.
     pub fn instances(&self) -> u64 {
         self.seq.saturating_add(self.interleaved).saturating_add(self.weak)
     }
 }
 
-/// What all tests did in one environment.
+/// The counts of all tests in one environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
-    /// Its number, as written.
+    /// The number, as written.
     pub key: String,
-    /// In the order of the file.
+    /// The counts by test, in the order of the file.
     pub tests: Vec<(String, Counts)>,
-    /// Its parameters.
+    /// The parameters.
     pub params: Map<String, Value>,
     /// Entries that are neither tests nor parameters.
     pub other: Map<String, Value>,
 }
 
 impl Environment {
-    /// What one test did, if it ran.
+    /// The counts of one test, if it ran.
     pub fn test(&self, name: &str) -> Option<&Counts> {
         self.tests.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
 }
 
-/// One device's results.
+/// The results of one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// In the order of the file.
+    /// The environments, in the order of the file.
     pub environments: Vec<Environment>,
-    /// Top-level entries that are no environments.
+    /// Top-level entries that are not environments.
     pub other: Map<String, Value>,
 }
 
@@ -100,7 +100,7 @@ impl Results {
         Ok(out)
     }
 
-    /// In the form of the paper's artifact.
+    /// The results in the form of the paper's artifact.
     pub fn write(&self) -> String {
         let mut top = Map::new();
         for env in &self.environments {
@@ -126,14 +126,14 @@ impl Results {
         text
     }
 
-    /// The names of all tests, in the order in which they come first.
+    /// The names of all tests, in the order of their first use.
     pub fn tests(&self) -> Vec<&str> {
         let mut seen = rustc_hash::FxHashSet::default();
         let all = self.environments.iter().flat_map(|e| &e.tests);
         all.map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)).collect()
     }
 
-    /// Whether a test counts as a mutant: every test does, unless the file says which do.
+    /// Whether a test counts as a mutant. Every test does, unless the file lists the mutants.
     pub fn is_mutant(&self, test: &str) -> bool {
         match self.other.get("mutators").and_then(Value::as_object) {
             Some(told) => told.contains_key(test),
@@ -141,7 +141,7 @@ impl Results {
         }
     }
 
-    /// Which mutator each test comes from, where the file says it.
+    /// The mutator of each test, if the file lists mutators.
     pub fn mutators(&self) -> BTreeMap<&str, &str> {
         let told = self.other.get("mutators").and_then(Value::as_object);
         told.into_iter().flatten().filter_map(|(k, v)| Some((k.as_str(), v.as_str()?))).collect()
@@ -190,7 +190,7 @@ fn counts(fields: &Map<String, Value>) -> Result<Counts, String> {
     })
 }
 
-/// A count, also where it is written as `3.0`.
+/// A count, which may be written as `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let f = value.as_f64()?;

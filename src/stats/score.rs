@@ -1,14 +1,16 @@
-//! Mutation scores and average death rates, by mutator and in all (figure 5 of the paper).
+//! Computes mutation scores and average death rates, by mutator and in all (figure 5 of the paper).
+//!
+//! It does not know how the results were obtained.
 
 use serde_json::{Map, Value, json};
 
 use super::results::{Counts, Results};
 use super::{rounded, sum};
 
-/// The mutators of the paper, in its order; others come behind.
+/// The mutators of the paper, in its order; others follow.
 pub const MUTATORS: [&str; 3] = ["reversing_po", "weakening_po", "weakening_sw"];
 
-/// The mutator that a test of the artifact comes from, told by its name.
+/// The mutator of a test in the artifact, by its name.
 pub fn mutator_by_name(test: &str) -> &'static str {
     if test.contains("Mutations") {
         "reversing_po"
@@ -19,29 +21,29 @@ pub fn mutator_by_name(test: &str) -> &'static str {
     }
 }
 
-/// The environment in which a test showed its behaviour most often a second.
+/// The environment in which a test showed its behaviour most often per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     /// The test's name.
     pub test: String,
-    /// What made it, by the name in results.
+    /// The name of the mutator in results.
     pub mutator: String,
-    /// The environment's number, as written.
+    /// The number of the environment, as written.
     pub env: String,
-    /// Observations a second there.
+    /// Observations per second in this environment.
     pub rate: f64,
-    /// All that it did there.
+    /// All counts of the test in this environment.
     pub counts: Counts,
-    /// Whether the behaviour was seen in any environment.
+    /// Whether the behaviour showed in any environment.
     pub killed: bool,
 }
 
-/// A share of mutants killed, and how fast.
+/// The share of mutants that were killed, and their average rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
-    /// How many were killed.
+    /// The number of mutants that were killed.
     pub killed: usize,
-    /// How many there are.
+    /// The number of mutants.
     pub of: usize,
     /// The share in percent.
     pub mutation_score_pct: f64,
@@ -64,7 +66,7 @@ impl Part {
         }
     }
 
-    /// As the command prints it for programs.
+    /// The form that the command prints for programs.
     pub fn json(&self) -> Value {
         json!({
             "killed": self.killed,
@@ -75,16 +77,16 @@ impl Part {
     }
 }
 
-/// One device's scores.
+/// The scores of one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// How many environments the results have.
+    /// The number of environments in the results.
     pub environments: usize,
-    /// Grouped by mutator, in each group in the order of the file.
+    /// The best environments, grouped by mutator, in the order of the file.
     pub best: Vec<Best>,
-    /// By mutator: those of the paper always, others where there are such tests.
+    /// The scores by mutator: always of those in the paper, and of others with tests.
     pub parts: Vec<(String, Part)>,
-    /// All mutators together.
+    /// The score of all mutants.
     pub all: Part,
 }
 
@@ -96,7 +98,7 @@ pub fn best_of(results: &Results) -> Vec<Best> {
     for env in &results.environments {
         for (name, counts) in env.tests.iter().filter(|(name, _)| results.is_mutant(name)) {
             let rate = counts.rate();
-            // Without a time there is no rate, but what was seen was seen.
+            // Without a time there is no rate, but the kill counts.
             let killed = rate > 0.0 || (!counts.is_timed() && counts.weak > 0);
             let i = *at.entry(name.as_str()).or_insert_with(|| {
                 let mutator = told.get(name.as_str()).copied();
@@ -119,7 +121,7 @@ pub fn best_of(results: &Results) -> Vec<Best> {
     out
 }
 
-/// The scores that some results come to.
+/// The scores of some results.
 pub fn score(results: &Results) -> Score {
     let mut best = best_of(results);
     let mut names: Vec<String> = MUTATORS.iter().map(|m| m.to_string()).collect();
@@ -128,7 +130,7 @@ pub fn score(results: &Results) -> Score {
             names.push(b.mutator.clone());
         }
     }
-    // The order counts: it is the order of summation in `all`.
+    // The order matters: `all` sums the rates in this order.
     best.sort_by_key(|b| names.iter().position(|n| *n == b.mutator));
     let parts = names
         .into_iter()
@@ -140,19 +142,19 @@ pub fn score(results: &Results) -> Score {
     Score { environments: results.environments.len(), all: Part::of(best.iter()), parts, best }
 }
 
-/// All devices together: each pair of a test and a device counts once.
+/// The score of all devices together, in which each pair of a test and a device counts once.
 pub fn total<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Part {
     let all: Vec<&Score> = scores.into_iter().collect();
     Part::of(all.iter().flat_map(|s| &s.best))
 }
 
 impl Score {
-    /// The share of one mutator's mutants; nothing of nothing, where it has none.
+    /// The score of one mutator; all zero if it has no tests.
     pub fn part(&self, mutator: &str) -> Part {
         self.parts.iter().find(|(n, _)| n == mutator).map_or(Part::default(), |(_, p)| *p)
     }
 
-    /// The scores, without the single tests.
+    /// The scores, without single tests.
     pub fn json(&self) -> Map<String, Value> {
         let mut out = Map::new();
         for (name, part) in &self.parts {
@@ -178,7 +180,7 @@ impl Score {
     }
 }
 
-/// An environment's number as a number.
+/// The number of an environment as a JSON number.
 pub fn env_json(key: &str) -> Value {
     key.parse::<u64>().map_or_else(|_| key.into(), Value::from)
 }

@@ -1,90 +1,92 @@
-//! Search for an environment that kills each mutant often enough: drawn one after the other, as
+//! Searches for an environment that kills each mutant often enough: drawn one after the other, as
 //! in the paper, or adaptively.
 //!
-//! A mutant is done when one environment killed it so often, in no more than the budget, that a
-//! run of that length will do so again with the target's chance. What it costs is device time.
-//! What runs is behind a trait: a device, or rates that were recorded.
+//! A mutant is done when one environment has killed it often enough, and at a sufficient rate, for
+//! a run of the budget's length to kill it again with the target's chance. The cost of a search is
+//! device time. Runs are behind a trait: it does not know whether a device runs or recorded rates
+//! are replayed.
 
 use super::merge::Target;
 
-/// Where tests run.
+/// Runs tests in environments.
 pub trait Bench {
-    /// How many tests there are.
+    /// The number of tests.
     fn tests(&self) -> usize;
-    /// How many environments there are.
+    /// The number of environments.
     fn environments(&self) -> usize;
 
-    /// Tests with the same group are alike: what is good for one is likely good for the other.
+    /// The group of a test. An environment that is good for one test of a group is likely good for
+    /// the others.
     fn group(&self, _test: usize) -> usize {
         0
     }
 
-    /// Runs a test in an environment for about so long; how often it was killed, and how long it
-    /// took. `None` where it could not run.
+    /// Runs a test in an environment for about this time. Returns the number of kills and the time
+    /// taken, or `None` if it could not run.
     fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)>;
 }
 
-/// What a search for environments is to come to.
+/// The goal of a search.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The reproducibility that every test should have.
     pub target: Target,
-    /// Seconds within which the target has to be reached in one environment.
+    /// The seconds in which one environment has to reach the target.
     pub budget: f64,
-    /// Device time after which the search ends.
+    /// The device time after which the search ends.
     pub limit: f64,
 }
 
-/// What a search knows of one test in one environment.
+/// The counts of one test in one environment during a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// How often it was killed.
+    /// The number of kills.
     pub kills: u64,
-    /// How long it ran.
+    /// The time that it ran.
     pub seconds: f64,
 }
 
 /// The environment in which a test reached the goal, and the device time until then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
-    /// Which environment.
+    /// The environment.
     pub env: usize,
-    /// What was known when the search stopped looking.
+    /// The counts when the goal was reached.
     pub seen: Seen,
-    /// The device time.
+    /// The device time until then.
     pub at: f64,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// For each test, where it reached the goal.
+    /// For each test, the environment that reached the goal.
     pub reached: Vec<Option<Reached>>,
-    /// The best seen of each test where the goal was not reached.
+    /// For each test, the environment with the highest rate of kills.
     pub best: Vec<Option<(usize, Seen)>>,
-    /// Device time in all.
+    /// The device time of the whole search.
     pub spent: f64,
-    /// How many times a test was run in an environment.
+    /// The number of runs of a test in an environment.
     pub pulls: u64,
 }
 
 impl Found {
-    /// How many tests reached the goal.
+    /// The number of tests that reached the goal.
     pub fn count(&self) -> usize {
         self.reached.iter().flatten().count()
     }
 
-    /// How many tests had reached the goal after some device time.
+    /// The number of tests that reached the goal within this device time.
     pub fn count_at(&self, spent: f64) -> usize {
         self.reached.iter().flatten().filter(|r| r.at <= spent).count()
     }
 
-    /// Device time until the last of the tests that were reached.
+    /// The device time until the last test reached the goal.
     pub fn last(&self) -> f64 {
         self.reached.iter().flatten().map(|r| r.at).fold(0.0, f64::max)
     }
 
-    /// The same with some tests left out: those that reached the goal by luck.
+    /// The result without the tests that reached the goal by luck.
     pub fn only(mut self, kept: &[bool]) -> Found {
         for (reached, kept) in self.reached.iter_mut().zip(kept) {
             *reached = reached.filter(|_| *kept);
@@ -93,7 +95,7 @@ impl Found {
     }
 }
 
-/// A search under way.
+/// A search in progress.
 struct Search<'b, B> {
     bench: &'b mut B,
     goal: &'b Goal,
@@ -138,7 +140,7 @@ impl<'b, B: Bench> Search<'b, B> {
         let seen = &mut self.seen[test][env];
         seen.kills = seen.kills.saturating_add(kills);
         seen.seconds += took;
-        // The budget holds for a rate; a run may be longer than the goal asks for.
+        // The budget sets a rate; a run may be longer than the budget.
         let enough = self.kills as f64 / self.goal.budget;
         if seen.kills >= self.kills && seen.kills as f64 >= enough * seen.seconds {
             let at = self.found.spent;
@@ -159,8 +161,8 @@ impl<'b, B: Bench> Search<'b, B> {
     }
 }
 
-/// Every test in one environment after the other, each for the whole budget or until the goal is
-/// reached, if `early`. Tests that reached it are left out from then on.
+/// Tries environments in a given order: runs every test in each for the whole budget, or, if
+/// `early`, until the goal is reached. Tests that reached the goal are left out from then on.
 pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bool) -> Found {
     let mut search = Search::new(bench, goal);
     let parts = if early { 64 } else { 1 };
@@ -180,34 +182,36 @@ pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bo
     search.finish()
 }
 
-/// The first look at an environment, as a part of the budget, and how much longer the next is.
+/// The time of the first look at an environment, as a share of the budget, and the factor for the
+/// next look.
 const FIRST: f64 = 1.0 / 256.0;
 const LONGER: f64 = 4.0;
-/// An environment is dropped where its count is less likely than this under the rate that the goal
-/// needs, in standard deviations: 1 in 20.
+/// An environment is dropped if its count is too low for the rate that the goal needs, by this many
+/// standard deviations: a chance of 5 %.
 const DROPPED: f64 = 1.645;
-/// It is left for the next pass where its count is this far below: 3 in 10. Many are nearly good
-/// enough, and to rule one of them out takes longer than to find a better one.
+/// An environment waits for the next pass if its count is too low by this many: a chance of 30 %.
+/// Many environments are nearly good enough, and excluding one of them takes longer than finding a
+/// better one.
 const LEFT: f64 = 0.5;
 
-/// Where a test stands in an adaptive search.
+/// The state of a test in an adaptive search.
 #[derive(Clone, Copy, Default)]
 struct Course {
-    /// How long every environment is looked at in this pass.
+    /// The time of each look in this pass.
     look: f64,
-    /// The environment that has shown something and is run on.
+    /// The environment that has shown kills and is run further.
     pursued: Option<usize>,
     spent: f64,
     done: bool,
 }
 
-/// Adaptively, in passes. In each pass every environment is looked at for a short time, four times
-/// as long as in the pass before. One that shows a kill is run on, for twice as long each time, as
-/// long as its rate is likely enough to be as high as the goal needs; one whose rate cannot be is
-/// dropped, and one in between has to wait for the next pass.
-/// Environments that were good for other tests, those of the same group before all, come first.
-/// Of the open tests the one goes on that has used the least time, or that is nearest to the goal,
-/// in turn.
+/// Searches adaptively, in passes. In each pass a test looks at every environment for a short time,
+/// four times as long as in the pass before. An environment with a kill is run further, for twice
+/// as long each time, while its rate is likely enough to meet the goal. An environment whose rate
+/// cannot meet the goal is dropped, and one in between waits for the next pass. Environments that
+/// were good for other tests, and most of all for those of the same group, come first. Turns
+/// alternate between the open test that has used the least time and the one that is nearest to the
+/// goal.
 pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     let mut search = Search::new(bench, goal);
     let tests = search.bench.tests();
@@ -215,15 +219,16 @@ pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     let needed = search.kills as f64 / goal.budget;
     let shortest = goal.budget * FIRST;
     let mut courses = vec![Course { look: shortest, ..Course::default() }; tests];
-    // How good environments were for other tests, for their level, and how much that says.
+    // How good environments were for other tests, relative to their other environments, and the
+    // weight of that.
     let mut credit = vec![vec![0.0f64; envs]; tests];
     let mut weight = vec![vec![0.0f64; envs]; tests];
-    // Device time of turns that went to the test with the least.
+    // Device time of the turns that went to the test with the least time.
     let mut fair = 0.0;
     while !search.over() {
         let open = || (0..tests).filter(|t| search.open(*t) && !courses[*t].done);
-        // Half of the time goes to what is nearest to the goal, wherever that is; the other half
-        // sees to it that no test waits for those that never get there.
+        // Half of the time goes to the test that is nearest to the goal. The other half makes sure
+        // that no test waits for tests that never reach it.
         let is_fair = fair <= search.found.spent - fair;
         let nearest = || {
             let pursued = open().filter_map(|t| Some((t, search.seen[t][courses[t].pursued?])));
@@ -242,7 +247,7 @@ pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
             (0..envs).filter(waits).max_by(|a, b| liking(*a).total_cmp(&liking(*b)).then(b.cmp(a)))
         });
         let Some(env) = next else {
-            // The pass is over; after one of the whole budget nothing is left.
+            // The pass is over. After a pass with the whole budget nothing is left.
             courses[test].done = course.look >= goal.budget;
             courses[test].look = (course.look * LONGER).min(goal.budget);
             continue;
@@ -275,13 +280,13 @@ pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     search.finish()
 }
 
-/// The largest mean that a count is no more than so many standard deviations below.
+/// The largest mean for which a count is at most this many standard deviations too low.
 fn most(count: u64, deviations: f64) -> f64 {
     let k = count as f64 + 1.0;
     k * (1.0 - 1.0 / (9.0 * k) + deviations / (3.0 * k.sqrt())).powi(3)
 }
 
-/// Tells the other tests how good an environment was for one.
+/// Credits an environment for the other tests, by how good it was for one.
 fn share<B: Bench>(
     seen: &[Vec<Seen>],
     test: usize,
@@ -307,11 +312,11 @@ fn share<B: Bench>(
     }
 }
 
-/// Numbers for the draws; a function of its seed.
+/// The random numbers of a replay; they depend only on the seed.
 struct Random(u64);
 
 impl Random {
-    /// Between 0 and 1, neither included.
+    /// A number between 0 and 1, both excluded.
     fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -338,18 +343,18 @@ impl Random {
     }
 }
 
-/// Rates that were recorded, played again: kills come at random at the rate of the record.
+/// Replays recorded rates: kills come at random at the recorded rate.
 pub struct Replay {
     names: Vec<String>,
     groups: Vec<usize>,
     rates: Vec<Vec<f64>>,
-    /// What each run costs on top.
+    /// The additional time of each run.
     pub overhead: f64,
     random: Random,
 }
 
 impl Replay {
-    /// A device that gives what some results say, and takes `overhead` seconds for each run.
+    /// A replay of some results, in which each run takes `overhead` more seconds.
     pub fn new(results: &super::results::Results, overhead: f64, seed: u64) -> Replay {
         let names: Vec<String> = results.tests().into_iter().map(str::to_string).collect();
         let told = results.mutators();
@@ -373,18 +378,18 @@ impl Replay {
         }
     }
 
-    /// The tests.
+    /// The names of the tests.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether some environment is good enough, by test.
+    /// For each test, whether some environment can reach the goal.
     pub fn reachable(&self, goal: &Goal) -> Vec<bool> {
         let enough = goal.target.observations() / goal.budget;
         self.rates.iter().map(|r| r.iter().any(|r| *r >= enough)).collect()
     }
 
-    /// Every environment once, in some order.
+    /// All environments in a random order.
     pub fn order(&mut self) -> Vec<usize> {
         let mut out: Vec<usize> = (0..self.environments()).collect();
         for i in (1..out.len()).rev() {
@@ -419,7 +424,7 @@ mod tests {
     use crate::results::Results;
 
     fn results() -> Results {
-        // One good environment in sixty for each test, the same for tests alike.
+        // One good environment in sixty for each test, the same one for tests of a group.
         let envs: Vec<String> = (0..60)
             .map(|e| {
                 let test = |name: &str, good: bool| {

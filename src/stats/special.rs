@@ -1,4 +1,6 @@
-//! The gamma and beta functions that confidence intervals and significance need.
+//! The gamma and beta functions, for confidence intervals and significance.
+//!
+//! It knows nothing of counts or tests.
 
 use std::f64::consts::PI;
 
@@ -15,8 +17,8 @@ const LANCZOS: [f64; 9] = [
     1.505_632_735_149_311_6e-7,
 ];
 
-/// Steps after which a series or fraction is taken as it is. It takes about the square root of
-/// the argument, which is bounded by what callers count.
+/// The limit on the steps of a series or fraction. About the square root of the argument is needed,
+/// and callers bound the argument.
 const STEPS: usize = 200_000;
 const SMALL: f64 = 1e-300;
 
@@ -34,8 +36,8 @@ pub fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * t.ln() - t + series.ln()
 }
 
-/// The regularised lower incomplete gamma function: for a whole `a`, the chance that a Poisson
-/// variable with mean `x` is at least `a`.
+/// The regularised lower incomplete gamma function. For a whole number `a`, it is the chance that a
+/// Poisson variable with mean `x` is at least `a`.
 pub fn gamma_p(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -61,7 +63,7 @@ pub fn gamma_p(a: f64, x: f64) -> f64 {
     }
 }
 
-/// `b0 + a1/(b1 + a2/(b2 + ...))`, by Lentz' method.
+/// The continued fraction `b0 + a1/(b1 + a2/(b2 + ...))`, by Lentz' method.
 fn continued(b0: f64, term: impl Fn(usize) -> (f64, f64)) -> f64 {
     let nonzero = |v: f64| if v.abs() < SMALL { SMALL } else { v };
     let mut f = nonzero(b0);

@@ -1,5 +1,5 @@
-//! Questions to compilers, whose answers are remembered for as long as everything that the programs
-//! looked at is as it was. So a compiler that did not change costs no process.
+//! Asks compilers questions, and stores the answers for as long as all files that the programs
+//! looked at are unchanged. An unchanged compiler therefore costs no process.
 //!
 //! It does not know what is asked.
 
@@ -18,28 +18,28 @@ use super::trace::{self, Look};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
-/// An answer and what it rests on.
+/// An answer and the evidence for it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer<T> {
-    /// What was answered.
+    /// The answer.
     pub value: T,
-    /// What has to stay as it was for the answer to hold.
+    /// The files that have to be unchanged for the answer to hold.
     pub evidence: Evidence,
-    /// What the programs did that cannot be seen, for people.
+    /// Actions of the programs that cannot be observed, for people.
     pub unseen: BTreeSet<String>,
 }
 
-/// Runs the programs that answer one question, and notes what they look at.
+/// Runs the programs that answer a question, and records what they look at.
 #[derive(Default)]
 pub struct Watched {
     looked: RefCell<BTreeSet<(PathBuf, Look)>>,
     unseen: RefCell<BTreeSet<String>>,
-    /// Whether some program could not be followed, so that the evidence is not whole.
+    /// Whether some program could not be traced, so that the evidence is incomplete.
     lost: RefCell<bool>,
 }
 
 impl Watched {
-    /// Runs a program; what lies in `own` is not evidence.
+    /// Runs a program; files in `own` are not evidence.
     pub fn run(&self, request: &Request, own: Option<&Path>) -> Ended {
         let mut pause = Duration::from_millis(20);
         let mut attempts = 0;
@@ -70,19 +70,19 @@ impl Watched {
         ended
     }
 
-    /// Notes a look that no program told of.
+    /// Records a look that no traced program made.
     pub fn look(&self, path: PathBuf, look: Look) {
         self.looked.borrow_mut().insert((path, look));
     }
 
-    /// Whether some of what was looked at could not be followed.
+    /// Whether some program could not be traced.
     pub fn is_lost(&self) -> bool {
         *self.lost.borrow()
     }
 }
 
-/// Answers a question by running programs, or from what is remembered under a key. An answer is
-/// remembered where `ask` gives one and all its evidence is whole; what broke is asked again.
+/// Answers a question by running programs, or with a stored answer. An answer is stored if `ask`
+/// returns true and the evidence is complete; otherwise the question is asked again.
 pub fn ask<T: Serialize + DeserializeOwned>(
     key: Digest,
     looks: &Looks,
@@ -104,7 +104,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
         let lost = watched.is_lost();
         let looked = watched.looked.into_inner();
         let evidence = Evidence::collect(looked, looks, known);
-        // What changed while it was looked at may have been seen half old, half new.
+        // A file that changed during the question may have been read half old and half new.
         let torn = evidence.changed_since(start);
         attempts += 1;
         if torn && attempts < 3 {
@@ -123,7 +123,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
     }
 }
 
-/// The key of a question that one program is asked with these arguments and this environment.
+/// The key of a question to a program with these arguments and this environment.
 pub fn key(what: &str, program: &Path, args: &[String], env: &BTreeMap<String, String>) -> Keyer {
     let mut key = Keyer::new("ask/1");
     key.add("what", what.as_bytes());

@@ -1,6 +1,6 @@
-//! Assembling: a text in assembly through a profile's compiler, which brings an assembler for its target.
+//! Assembles a text with a profile's compiler, which brings an assembler for its target.
 //!
-//! It does not know what is in the text.
+//! It does not know what the text means.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::trouble;
 use litmake_base::failure::{Failure, Fault};
 use litmake_lang::Language;
 
-/// The object file of a text. `.S` is a text that the preprocessor reads first.
+/// The object file of a text. A `.S` file is preprocessed first.
 pub fn assemble(compiler: &Compiler, path: &Path, text: &[u8]) -> Result<Vec<u8>, Failure> {
     let profile = compiler.profile;
     if !matches!(profile.language, Language::C | Language::Cpp) {

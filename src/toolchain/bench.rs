@@ -1,5 +1,5 @@
-//! One compiler at one folder: a text goes in, an object file comes out, and whether the target has
-//! the library's headers is found out on the way.
+//! Runs one compiler in one folder: a text goes in, an object file comes out. If a text is
+//! rejected, it also finds out whether the headers of the target's library are missing.
 //!
 //! It does not know what the texts are.
 
@@ -14,15 +14,15 @@ use litmake_base::failure::{Failure, Fault};
 use litmake_lang::{Language, cpp};
 use litmake_litmus::Arch;
 
-/// A text that every compiler of C and C++ takes.
+/// A text that every compiler of C and C++ accepts.
 pub const PLAIN: &str = "int plain;\n";
 
-/// What naga writes.
+/// The file that naga writes.
 const SPV: &str = "test.spv";
 
 type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 
-/// How a program is run.
+/// The function that runs a program.
 pub type Run<'r> = &'r dyn Fn(&Request) -> Ended;
 
 /// A folder in which a compiler is given texts, one after the other.
@@ -30,15 +30,15 @@ pub struct Bench<'a> {
     compiler: &'a Compiler<'a>,
     dir: Scratch,
     args: Vec<String>,
-    /// How long a text may take.
+    /// The time limit for a text.
     timeout: Duration,
     run: Run<'a>,
-    /// Whether an object file has to come out.
+    /// Whether the result must be an object file.
     is_read: bool,
 }
 
 impl<'a> Bench<'a> {
-    /// With these arguments beside the profile's own.
+    /// A bench with these arguments in addition to the profile's own.
     pub fn new(
         compiler: &'a Compiler<'a>,
         extra: &[&str],
@@ -49,12 +49,12 @@ impl<'a> Bench<'a> {
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp | Language::OpenCl | Language::Kernel => {
-                // Where the code is text, there are no object files.
+                // For PTX the code is text, and there are no object files.
                 let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             Language::Glsl => (Vec::new(), vec!["-o", "test.o"]),
-            // What it writes, naga tells from the name of the file; that stands last.
+            // naga derives the format from the name of the output file, which comes last.
             Language::Wgsl => (Vec::new(), Vec::new()),
             Language::Rust => (
                 vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
@@ -73,18 +73,18 @@ impl<'a> Bench<'a> {
         Ok(Bench { compiler, dir, args, timeout, run: &process::run, is_read: true })
     }
 
-    /// The same, where somebody else runs what has to be run.
+    /// The same bench, with another function that runs programs.
     pub fn by(self, run: Run<'a>) -> Bench<'a> {
         Bench { run, ..self }
     }
 
-    /// The same, where nobody reads what comes out, which need be no object file.
+    /// The same bench, for a result that is not read and need not be an object file.
     pub fn unread(self) -> Bench<'a> {
         Bench { is_read: false, ..self }
     }
 
-    /// The object code of a text. Without the target's library, its headers are the compiler's own,
-    /// and ours.
+    /// The object code of a text. If the headers of the target's library are missing, the headers
+    /// of the compiler and of litmake are used.
     pub fn emit(&self, text: Text) -> Result<Vec<u8>, Failure> {
         let made = self.hosted(text);
         match &made {
@@ -110,8 +110,9 @@ impl<'a> Bench<'a> {
         self.compile(&text, &args)
     }
 
-    /// Whether the target's library is not there: a text of nothing but the headers is refused,
-    /// twice, and taken where they are the compiler's own. While neither is taken, it is not known.
+    /// Whether the headers of the target's library are missing: a text that only includes headers
+    /// is rejected twice, and accepted with the compiler's own headers. The answer is stored only
+    /// if the compiler's own headers are accepted.
     fn lacks_headers(&self) -> bool {
         let given = || self.args.iter().any(|a| a == "-ffreestanding");
         match self.compiler.profile.language {
@@ -128,7 +129,7 @@ impl<'a> Bench<'a> {
             return *known;
         }
         let headers: Text = &|header| Ok(format!("{header}{PLAIN}"));
-        // A compiler that fails on its own headers is broken, or is none that has any.
+        // A compiler that fails on its own headers is broken, or has none.
         if self.bare(headers).is_err() {
             return false;
         }
@@ -177,7 +178,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Runs one program, and gives what it left in a file.
+    /// Runs one program, and returns the content of the file that it wrote.
     fn step(
         &self,
         name: &str,
@@ -185,7 +186,7 @@ impl<'a> Bench<'a> {
         args: &[String],
         file: &str,
     ) -> Result<Vec<u8>, Failure> {
-        // What an earlier text left must not be taken for this one's.
+        // The file of an earlier text must not be mistaken for the result of this one.
         let _ = std::fs::remove_file(self.dir.path().join(file));
         let Compiler { profile, stop, .. } = self.compiler;
         let ended = (self.run)(&Request {

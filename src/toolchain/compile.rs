@@ -1,5 +1,5 @@
-//! Compiling tests: many threads in one translation unit, so that a compiler starts once for
-//! many; what a batch cannot do is halved down to the test that is to blame.
+//! Compiles tests: the threads of many tests in one translation unit, so that a compiler starts
+//! once for all. A batch that fails is halved until the test to blame is found.
 //!
 //! It does not know models, nor how its results are stored.
 
@@ -38,67 +38,67 @@ use litmake_profile::machine;
 use litmake_profile::mapping::Table;
 use litmake_profile::types::{self, Observe};
 
-/// A compiler, and how it is given tests.
+/// A compiler, and how tests are prepared for it.
 pub struct Compiler<'a> {
-    /// What it is asked for.
+    /// The profile.
     pub profile: &'a Profile,
-    /// Where it is.
+    /// The path of the compiler.
     pub program: &'a Path,
-    /// Which locals it has to keep.
+    /// The locals that it has to keep.
     pub observe: Observe,
-    /// Where locations are.
+    /// How the code finds its locations.
     pub storage: types::Storage,
     /// Whether atomic operations are in functions of their own.
     pub helpers: bool,
-    /// Its kind, and what would be linked.
+    /// The kind of the compiler, and the libraries that it would link.
     pub runtime: &'a Runtime,
-    /// What can end it.
+    /// The request to stop that ends it.
     pub stop: &'a dyn Stopping,
 }
 
 #[derive(Clone)]
 pub(super) struct Unit {
-    /// As it is compiled.
+    /// The test in the form in which it is compiled.
     test: Test,
     observe: BTreeMap<String, Vec<String>>,
 }
 
-/// What a compiler wrote.
+/// The output of a compiler.
 enum Code {
     Machine(Box<Image>),
     Ptx(ptx::module::Module),
-    /// A module as text.
+    /// A module of SPIR-V as text.
     Spirv(String),
 }
 
-/// How a compiled test's functions are called: what compiled code has for what the test names.
+/// The frame of a compiled test: what functions, parameters, symbols and locals stand for.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The locations, with those that observed locals end in.
+    /// The initial state, with the locations in which observed locals are stored.
     pub init: Vec<InitItem>,
-    /// The locations that are variables, by symbol.
+    /// Pairs of a symbol and the location that is this variable.
     pub globals: Vec<(String, String)>,
     /// For each thread its function, and the location behind each parameter.
     pub threads: Vec<(String, Vec<String>)>,
-    /// Thread, name and location of each observed local.
+    /// Observed locals: thread, name, location.
     pub locals: Vec<(usize, String, String)>,
 }
 
-/// What modules of one test have in common.
+/// A compiled unit, to make tests from modules of it.
 pub struct Modules<'a> {
     compiler: &'a Compiler<'a>,
     unit: Unit,
 }
 
 impl Modules<'_> {
-    /// The test that a module makes.
+    /// The test of a module.
     pub fn test(&self, text: &str) -> Result<Test, Failure> {
         self.compiler.target(&self.unit, 0, &Ok(Code::Spirv(text.to_string())))
     }
 }
 
 impl Compiler<'_> {
-    /// Compiles C tests and lifts what comes out, one result a test.
+    /// Compiles C tests and lifts the results, one for each test.
     pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Failure>> {
         let mut out: Vec<Result<Test, Failure>> = Vec::with_capacity(tests.len());
         let mut units = Vec::new();
@@ -167,7 +167,7 @@ impl Compiler<'_> {
             false => test.clone(),
         };
         let unit = Unit { test, observe };
-        // What a language lacks is said before a batch is made.
+        // Features that a language lacks are reported before a batch is made.
         if self.profile.language != Language::C {
             if !self.profile.mapping.is_empty() {
                 return Err(Failure::unsupported("tables are for tests in C"));
@@ -210,7 +210,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What a compiler is given for some tests.
+    /// The text that the compiler is given for some tests.
     pub(super) fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, Failure> {
         let language = self.profile.language;
         let mut text = String::new();
@@ -229,7 +229,7 @@ impl Compiler<'_> {
         self.with_table(header, text)
     }
 
-    /// What a compiler is given for a test whose functions' names begin with a prefix.
+    /// The text for one test, with a prefix for the names of its functions.
     pub(super) fn text_named(
         &self,
         header: &str,
@@ -248,18 +248,18 @@ impl Compiler<'_> {
         Ok(header.to_string() + &text)
     }
 
-    /// What the compiler is given for a test on its own.
+    /// The text that the compiler is given for a single test.
     pub fn source(&self, test: &Test) -> Result<String, Failure> {
         self.text(self.profile.language.header(), &[(0, self.unit(test)?)])
     }
 
-    /// Whether the compiler fails on a text without any test, too: the profile, the compiler or the
-    /// machine is at fault, and it need not be asked about each test.
+    /// Whether the compiler also fails on a text without tests. Then the profile, the compiler or
+    /// the machine is at fault, and single tests need not be tried.
     fn takes_nothing(&self) -> bool {
         self.object(&[], self.profile.timeout).is_err_and(|failure| failure.is_broken())
     }
 
-    /// The tests that the object code of a batch makes; of its halves, where there is none.
+    /// Makes the tests of a batch from its object code; if there is none, compiles its halves.
     fn batch(
         &self,
         units: &[(usize, Unit)],
@@ -271,8 +271,8 @@ impl Compiler<'_> {
                 let code = self.code(&object);
                 for (n, (place, unit)) in units.iter().enumerate() {
                     out[*place] = self.target(unit, n, &code);
-                    // What stands beside a function can change how it is compiled; alone, it
-                    // stands for itself.
+                    // Neighbours can change how a function is compiled, so a failing test is
+                    // compiled alone.
                     if out[*place].is_err() && units.len() > 1 {
                         out[*place] = self.alone(unit);
                     }
@@ -281,7 +281,7 @@ impl Compiler<'_> {
             Err(failure) if failure.is_stopped() => {}
             Err(failure) if units.len() == 1 => out[units[0].0] = Err(failure),
             Err(_) => {
-                // One that hangs hangs each batch that it is in; such batches are given up sooner.
+                // A test that hangs makes its whole batch hang, so smaller batches get less time.
                 let timeout = (self.profile.timeout / 4).max(Duration::from_secs(1));
                 let (a, b) = units.split_at(units.len() / 2);
                 for half in [a, b] {
@@ -297,8 +297,8 @@ impl Compiler<'_> {
         self.target(&units[0].1, 0, &self.code(&object))
     }
 
-    /// The module of SPIR-V that a test becomes, as text, and what it takes to make tests of that and of modules
-    /// that are made of it.
+    /// The SPIR-V module of a test as text, and what is needed to make tests from it and from
+    /// modules that are derived from it.
     pub fn module(&self, test: &Test) -> Result<(Modules<'_>, String), Failure> {
         if self.profile.arch != Arch::Spirv {
             return Err(Failure::unsupported(format!(
@@ -312,7 +312,7 @@ impl Compiler<'_> {
         Ok((Modules { compiler: self, unit }, text))
     }
 
-    /// What a batch became, laid out for its tests.
+    /// The output of a batch, read for lifting.
     fn code(&self, output: &[u8]) -> Result<Code, Failure> {
         let text = || String::from_utf8_lossy(output);
         Ok(match self.profile.arch {
@@ -326,7 +326,7 @@ impl Compiler<'_> {
         EmitOptions {
             observe: unit.observe.clone(),
             storage: match self.storage {
-                // Shaders have locations in buffers.
+                // Shaders have their locations in buffers.
                 _ if self.profile.language.shader().is_some() => Storage::Globals,
                 types::Storage::Pointers => Storage::Params,
                 types::Storage::Globals => Storage::Globals,
@@ -338,7 +338,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The object code of a batch. A test alone has all the time that the profile gives.
+    /// The object code of a batch. A single test has all the time that the profile gives.
     fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Failure> {
         let timeout = match units.len() {
             1 => self.profile.timeout,
@@ -347,30 +347,30 @@ impl Compiler<'_> {
         self.emit(&|header| self.text(header, units), &self.extra(), timeout)
     }
 
-    /// Compiles a test as [`Compiler::compile`] does, for whoever wants to see how: `run` runs what
-    /// has to be run.
+    /// Compiles a test like [`Compiler::compile`], with `run` as the function that runs programs,
+    /// for callers that observe the compilation.
     pub fn watched(&self, test: &Test, run: Run) -> Result<(), Failure> {
         let units = [(0, self.unit(test)?)];
         let text = |header: &str| self.text(header, &units);
         Bench::new(self, &self.extra(), self.profile.timeout)?.by(run).emit(&text).map(drop)
     }
 
-    /// Arguments for code that is lifted.
+    /// Arguments for code that is to be lifted.
     pub(super) fn extra(&self) -> Vec<&'static str> {
-        // Each variable in a section of its own, so that none lies in the word of another.
+        // Each variable gets its own section, so that none is in the word of another.
         let mut extra = vec!["-g0", "-fdata-sections"];
         if self.runtime.kind == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
         }
-        // Small variables share a section where they may be found through a register.
+        // Small variables that are found through a register would share a section.
         if self.profile.arch == Arch::RiscV {
             extra.push("-msmall-data-limit=0");
         }
         extra
     }
 
-    /// The object code of a text, which is made for a header. `extra` comes before what the
-    /// profile says, where it is for C or C++.
+    /// The object code of a text; `text` makes it for a given header. `extra` comes before the
+    /// profile's own arguments, if the profile is for C or C++.
     pub fn emit(
         &self,
         text: &dyn Fn(&str) -> Result<String, Failure>,
@@ -380,7 +380,7 @@ impl Compiler<'_> {
         Bench::new(self, extra, timeout)?.emit(text)
     }
 
-    /// As `emit`, where it is settled whose doing a failure is.
+    /// Like `emit`, but decides whether a rejection is due to the text.
     pub fn emit_or_refuse(
         &self,
         text: &dyn Fn(&str) -> Result<String, Failure>,
@@ -392,8 +392,8 @@ impl Compiler<'_> {
         trouble::settle(bench.emit(text), plain, || bench.emit(text))
     }
 
-    /// What a unit's functions are given and where its locations and locals are, in the object code
-    /// of a batch.
+    /// The frame of a unit in the object code of a batch: the arguments of its functions, and the
+    /// places of its locations and locals.
     pub(super) fn frame(&self, unit: &Unit, n: usize) -> Result<Frame, Failure> {
         let test = &unit.test;
         let options = self.options(unit, n);
@@ -449,7 +449,7 @@ impl Compiler<'_> {
         Ok(Frame { init, globals, threads, locals })
     }
 
-    /// What a compiled test has of its source's locals.
+    /// Which locals of the source the compiled test keeps.
     fn kept<'l>(&self, locals: &'l [(usize, String, String)]) -> Kept<'l> {
         match self.observe {
             Observe::None => Kept::Nothing,
@@ -457,13 +457,13 @@ impl Compiler<'_> {
         }
     }
 
-    /// The functions of a test alone that its threads call.
+    /// The names of a single test's helper functions.
     pub(super) fn helpers_of(&self, unit: &Unit) -> Vec<String> {
         let options = self.options(unit, 0);
         unit.test.helpers.iter().map(|f| options.function_name(&f.name)).collect()
     }
 
-    /// The assembly test that the code of a test makes.
+    /// The test from the output of a batch.
     fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
         match code.as_ref().map_err(Clone::clone)? {
             Code::Machine(image) => self.lifted(unit, n, image, None),
@@ -480,7 +480,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The test that a module of text makes.
+    /// The test from a module of PTX.
     fn inlined(
         &self,
         unit: &Unit,
@@ -498,7 +498,7 @@ impl Compiler<'_> {
         compose(&unit.test, self.profile.arch, self.kept(&locals), init, threads)
     }
 
-    /// The test that object code makes. `listing` takes what became of each thread's instructions.
+    /// The test from object code. `listing` receives the instructions of each thread.
     pub(super) fn lifted(
         &self,
         unit: &Unit,
@@ -549,7 +549,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Adds what one more thread has of its own; threads share the locks of their locations.
+/// Adds the private items of one more thread; threads share the locks of their locations.
 pub(super) fn share(private: &mut Vec<InitItem>, more: Vec<InitItem>) {
     for item in more {
         let location = matches!(item.place, Place::Mem { .. });
@@ -559,7 +559,7 @@ pub(super) fn share(private: &mut Vec<InitItem>, more: Vec<InitItem>) {
     }
 }
 
-/// Says of a test what a profile's machines have beyond the base, where that matters to it.
+/// Adds the profile's features to a test, if they matter to it.
 pub(super) fn tell_features(test: &mut Test, profile: &Profile) {
     let features = profile.features();
     if matter(test, features) {
@@ -567,8 +567,8 @@ pub(super) fn tell_features(test: &mut Test, profile: &Profile) {
     }
 }
 
-/// Whether what machines have beyond the base changes what a test's code means: where it does
-/// not, nothing is said of it, so that equal code is equal.
+/// Whether features beyond the base change the meaning of a test's code. If they do not, they are
+/// not mentioned, so that equal code is equal.
 fn matter(test: &Test, features: Features) -> bool {
     let ops = |isa: Option<&'static dyn Isa>| -> Option<Vec<Vec<Inst>>> {
         let thread = |body: &Body| match body {
@@ -591,12 +591,12 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     out
 }
 
-/// How many of a profile's arguments are subcommands (`zig cc`), which come first.
+/// The number of leading arguments that are subcommands (`zig cc`).
 pub(super) fn subcommands(profile: &Profile) -> usize {
     profile.args.iter().take_while(|a| !a.starts_with('-')).count()
 }
 
-/// What a profile's compiler is run by: within the profile's bounds, in a folder.
+/// A request to run a profile's compiler in a folder, with the profile's limits.
 pub fn request<'a>(
     profile: &'a Profile,
     program: &'a Path,
@@ -617,8 +617,8 @@ pub fn request<'a>(
     }
 }
 
-/// The same for a question about the compiler itself, which takes no time worth mentioning. Who gives a
-/// compiler less time than that gives its answers no more.
+/// A request that asks the compiler about itself, which takes little time: at most 30 s, or the
+/// profile's limit if that is shorter.
 pub fn question<'a>(
     profile: &'a Profile,
     program: &'a Path,
@@ -629,8 +629,8 @@ pub fn question<'a>(
     Request { timeout, ..request(profile, program, args, dir, stop::of_the_process()) }
 }
 
-/// The arguments of a compiler: what the profile says comes after ours, and so counts, and before
-/// what names files.
+/// The arguments of a compiler: litmake's first, then the profile's, which take precedence, then
+/// files.
 pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String> {
     let (commands, given) = profile.args.split_at(subcommands(profile));
     let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
@@ -638,7 +638,7 @@ pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String
         .concat()
 }
 
-/// Where to look for a profile's compiler, for messages.
+/// The path of a profile's compiler, for messages.
 pub fn located(profile: &Profile) -> Option<PathBuf> {
     process::find(&profile.compiler)
 }

@@ -1,7 +1,7 @@
-//! What LLVM's compilers print of their own work: the code after each pass.
+//! Makes compilers print the code after each pass, and splits the output into dumps.
 //!
-//! A compiler is run as for lifting, with flags that make it print, and what it prints is cut into
-//! dumps. This file does not know what code means, nor which pass is to blame.
+//! A compiler runs as for lifting, with flags that make it print. This module does not know what
+//! code means, nor which pass is to blame.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,51 +14,52 @@ use litmake_base::file;
 use litmake_lang::Language;
 use litmake_litmus::Test;
 
-/// The code after one pass, or what came before all passes.
+/// The code after a pass, or before all passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dump<'a> {
-    /// As the compiler calls it, without what it ran on.
+    /// The compiler's name of the pass, without what it ran on.
     pub pass: &'a str,
-    /// What it ran on: a function, a loop, or everything.
+    /// What the pass ran on: a function, a loop, or everything.
     pub on: &'a str,
-    /// Whether it is machine code, of one function; else it is the whole module.
+    /// Whether it is machine code of one function; otherwise it is a whole module.
     pub machine: bool,
     /// The code.
     pub text: &'a str,
 }
 
-/// The code after one pass of gcc, which writes a file for each.
+/// The code after a pass of gcc, which writes a file for each pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Its place among all passes.
+    /// The number of the pass.
     pub number: u32,
-    /// As gcc calls it.
+    /// gcc's name of the pass.
     pub pass: String,
-    /// Whether it is RTL; else trees.
+    /// Whether the code is RTL; otherwise it is trees.
     pub rtl: bool,
-    /// All functions of the file.
+    /// The content of the file, with all functions.
     pub text: String,
 }
 
 /// Makes gcc write the code after each pass on trees and on RTL.
 const WRITE: [&str; 2] = ["-fdump-tree-all", "-fdump-rtl-all"];
 
-/// The file in a compilation's folder that takes what the compiler prints.
+/// The file in a compilation's folder that receives the compiler's output.
 const FILE: &str = "dumps.txt";
 
-/// More than this is not read.
+/// The largest size of a dump that is read.
 const MOST: u64 = 256 << 20;
 
-/// Makes a compiler print the whole module.
+/// Makes LLVM print whole modules.
 const WHOLE: [&str; 2] = ["-mllvm", "-print-module-scope"];
 
-/// Makes a compiler print after each pass, on intermediate and on machine code.
+/// Makes LLVM print after each pass, intermediate and machine code.
 const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
 
-/// Makes a compiler print what it begins with and what each pass of the optimiser changes, and at two points of code
-/// generation: where atomic operations are expanded, and after what may move accesses before
-/// instructions are selected. To print after all passes costs much more than compiling, since compilers
-/// write that a word at a time. No machine code is made, which newer compilers would print, too.
+/// Makes LLVM print the first code, the changes of each pass of the optimiser, and the code at two
+/// points of code generation: where atomic operations are expanded, and after the last pass that
+/// may move accesses before instruction selection. Printing after all passes takes much longer than
+/// compiling, because LLVM writes a word at a time. No machine code is made, because newer versions
+/// would print it, too.
 const CHANGED: [&str; 6] = [
     "-mllvm",
     "-print-changed",
@@ -68,32 +69,32 @@ const CHANGED: [&str; 6] = [
     "-stop-after=stack-protector",
 ];
 
-/// What stands for the pass in front of what a compiler begins with.
+/// The name of the pass for the first code that a compiler prints.
 pub const START: &str = "";
 
-/// Has no pass of the optimiser run, and makes a compiler print once: after the first step of code
-/// generation, which changes no code that tests have.
+/// Runs no pass of the optimiser, and prints once: after the first step of code generation, which
+/// does not change the code of tests.
 const NONE: [&str; 4] =
     ["-Xclang", "-disable-llvm-passes", "-mllvm", "-print-after=pre-isel-intrinsic-lowering"];
 
-/// Skips no pass, and makes a compiler number those that may be skipped.
+/// Skips no pass, and makes LLVM number the passes that may be skipped.
 const NUMBERS: [&str; 2] = ["-mllvm", "-opt-bisect-limit=-1"];
 
 impl Compiler<'_> {
-    /// What the compiler prints of the compilation of a test, pass by pass. Passes on functions that
-    /// the test does not run (those that keep variables alive) are left out.
+    /// The output of the compilation of a test, pass by pass. Passes on functions that keep
+    /// variables alive and that the test does not run are left out.
     pub fn dumps(&self, test: &Test) -> Result<(Frame, String), Failure> {
         self.printed(test, &ALL)
     }
 
-    /// What the compiler begins with, the code after each pass of its optimiser that changed some, and the code at two
-    /// points of code generation.
+    /// The first code, the code after each pass of the optimiser that changed it, and the code at
+    /// two points of code generation.
     pub fn changes(&self, test: &Test) -> Result<(Frame, String), Failure> {
         self.printed(test, &CHANGED)
     }
 
-    /// The same of several tests in one module, whose names are apart. Of a pass, only the function that it ran on is
-    /// printed; the whole module is what the compiler begins with.
+    /// The same for several tests in one module, with different names. For a pass, only the
+    /// function that it ran on is printed; the first code is the whole module.
     pub fn changes_of(&self, tests: &[&Test]) -> Result<(Vec<Frame>, String), Failure> {
         self.has_passes()?;
         let units = tests.iter().enumerate().map(|(n, test)| Ok((n, self.unit(test)?)));
@@ -105,12 +106,12 @@ impl Compiler<'_> {
         Ok((frames, printed))
     }
 
-    /// What a test's functions are given, where it is compiled alone.
+    /// The frame of a test that is compiled alone.
     pub fn frame_of(&self, test: &Test) -> Result<Frame, Failure> {
         self.frame(&self.unit(test)?, 0)
     }
 
-    /// The module as the compiler's front end makes it, which no pass has seen.
+    /// The module as the front end makes it, before all passes.
     pub fn before_passes(&self, test: &Test) -> Result<(Frame, String), Failure> {
         let (frame, printed) = self.printed(test, &NONE)?;
         let first = list(&printed).into_iter().find(|d| !d.machine);
@@ -121,12 +122,12 @@ impl Compiler<'_> {
         Ok((frame, text))
     }
 
-    /// What a compiler of LLVM prints of the passes that may be skipped, each with its number.
+    /// LLVM's list of the passes that may be skipped, with their numbers.
     pub fn numbered(&self, test: &Test) -> Result<(Frame, String), Failure> {
         self.printed(test, &NUMBERS)
     }
 
-    /// What gcc writes of the compilation of a test, pass by pass.
+    /// The files that gcc writes for a test, pass by pass.
     pub fn written(&self, test: &Test) -> Result<(Frame, Vec<Written>), Failure> {
         let unit = self.unit(test)?;
         let frame = self.frame(&unit, 0)?;
@@ -161,14 +162,14 @@ impl Compiler<'_> {
             .collect();
         let only = format!("-filter-print-funcs={}", functions.join(","));
         let text = |header: &str| self.text(header, &[(0, unit.clone())]);
-        // What is printed once is a module that other tools can read, with all that it declares.
+        // Code that is printed once is a module for other tools, and needs all declarations.
         let is_once = when == NONE || when == NUMBERS;
         let filter: &[&str] = if is_once { &[] } else { &["-mllvm", &only] };
         let extra = [&self.extra()[..], &WHOLE, when, filter].concat();
         Ok((frame, self.said(&extra, &text)?))
     }
 
-    /// What the compiler prints of a text as errors.
+    /// What the compiler prints to standard error for a text.
     fn said(
         &self,
         extra: &[&str],
@@ -200,7 +201,7 @@ fn files(folder: &Path) -> Vec<Written> {
     out
 }
 
-/// The number, the kind and the name of the pass that a file is of: `test.c.253r.expand`.
+/// The number, the kind and the name of a file's pass: `test.c.253r.expand`.
 fn of_file(name: &str) -> Option<(u32, bool, String)> {
     let mut parts = name.split('.').skip_while(|part| !is_number(part));
     let number = parts.next()?;
@@ -216,9 +217,9 @@ fn is_number(part: &str) -> bool {
     part.len() == 4 && part.is_char_boundary(3) && part[..3].bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Runs a program with a file for what it prints as errors, which may be much.
+/// Runs a program with its standard error in a file, because the output may be large.
 pub fn printing(request: &Request) -> (Ended, String) {
-    // The shell becomes the compiler, so that time and memory are the compiler's.
+    // The shell becomes the compiler, so that the limits on time and memory apply to the compiler.
     let script = format!("exec \"$0\" \"$@\" 2>{FILE}");
     let program = request.program.to_string_lossy().into_owned();
     let mut args = vec!["-c".to_string(), script, program];
@@ -241,12 +242,12 @@ pub fn printing(request: &Request) -> (Ended, String) {
 /// The dumps that a compiler printed, in order.
 pub fn list(printed: &str) -> Vec<Dump<'_>> {
     let mut out = told(printed);
-    // A pass that removes what it ran on prints nothing.
+    // A pass that removes its function prints nothing.
     out.retain(|d| !d.text.trim().is_empty());
     out
 }
 
-/// All passes that a compiler named, in order; those of which it printed no code have none.
+/// All passes that a compiler named, in order; `text` is empty for those without code.
 pub fn told(printed: &str) -> Vec<Dump<'_>> {
     let mut out: Vec<Dump> = Vec::new();
     let mut at = 0;
@@ -254,7 +255,8 @@ pub fn told(printed: &str) -> Vec<Dump<'_>> {
     for line in printed.split_inclusive('\n') {
         let next = at + line.len();
         if let Some(Head { pass, on, machine, opens }) = head(line.trim_end()) {
-            // Some of these lines only say that a pass changed nothing; the code before them ends there, too.
+            // Some of these lines only say that a pass changed nothing. They end the code before
+            // them, too.
             if let Some((dump, from)) = open.take() {
                 out.push(Dump { text: &printed[from..at], ..dump });
             }
@@ -281,14 +283,14 @@ struct Head<'a> {
     pass: &'a str,
     on: &'a str,
     machine: bool,
-    /// Whether code stands below it.
+    /// Whether code follows.
     opens: bool,
 }
 
-/// The pass and what it ran on, where a line names them: `; *** IR Dump After GVNPass on f ***`,
-/// `*** IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)`,
-/// `# *** IR Dump After Machine code sinking (machine-sink) ***:`, `*** IR Dump After GVNPass on f omitted because no change ***`
-/// or `*** IR Pass PassManager<Function> on f ignored ***`.
+/// Reads a line that names a pass and what it ran on: `; *** IR Dump After GVNPass on f ***`, `***
+/// IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)`, `# *** IR Dump
+/// After Machine code sinking (machine-sink) ***:`, `*** IR Dump After GVNPass on f omitted because
+/// no change ***` or `*** IR Pass PassManager<Function> on f ignored ***`.
 fn head(line: &str) -> Option<Head<'_>> {
     let machine = line.starts_with('#');
     let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR ")?;
@@ -310,7 +312,7 @@ fn head(line: &str) -> Option<Head<'_>> {
     Some(Head { pass: name, on, machine, opens })
 }
 
-/// What compilers say of a pass of which they print no code.
+/// The words of compilers for a pass without printed code.
 const NOTHING: [&str; 3] = [" omitted because no change", " ignored", " filtered out"];
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What programs looked at, and whether it is as it was: the evidence that an answer of theirs
-//! still holds, and what tells one compiler from another.
+//! Records what programs looked at in the file system, and checks whether it is unchanged. This
+//! evidence says whether an answer still holds, and tells compilers apart.
 //!
-//! It does not know who looked, nor what for.
+//! It does not know which programs looked, nor why.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
@@ -17,28 +17,28 @@ use litmake_base::content::{Stamp, content_of};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::Records;
 
-/// File systems tell times in steps of this size.
+/// The step in which file systems record times.
 const STEP: Duration = Duration::from_millis(10);
 
-/// What is at a path, as far as a look goes.
+/// What a look saw at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
-    /// There is nothing.
+    /// The path does not exist.
     Nothing,
-    /// A folder, with whatever is in it.
+    /// A folder; its content was not looked at.
     Folder,
-    /// A file, with whatever is in it.
+    /// A file; its content was not looked at.
     File,
-    /// The digest of the names in a folder, of where a link leads, or of what is in a file.
+    /// The digest of the names in a folder, of the target of a link, or of the content of a file.
     Digest(Digest),
 }
 
-/// Paths, how they were looked at, and what was seen.
+/// Paths, the kinds of looks, and what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence(BTreeMap<PathBuf, BTreeMap<Look, Seen>>);
 
 impl Evidence {
-    /// What is there now.
+    /// Looks at these paths now.
     pub fn collect(
         looked: impl IntoIterator<Item = (PathBuf, Look)>,
         looks: &Looks,
@@ -52,7 +52,7 @@ impl Evidence {
         out
     }
 
-    /// Whether everything is as it was.
+    /// Whether everything is unchanged.
     pub fn holds(&self, looks: &Looks, known: &dyn Records) -> bool {
         self.iter().all(|(path, look, seen)| looks.see(path, look, known) == *seen)
     }
@@ -63,7 +63,7 @@ impl Evidence {
         })
     }
 
-    /// This and other evidence together.
+    /// The union of this and other evidence.
     pub fn with(mut self, other: Evidence) -> Evidence {
         for (path, seen) in other.0 {
             self.0.entry(path).or_default().extend(seen);
@@ -79,7 +79,7 @@ impl Evidence {
         })
     }
 
-    /// Whether a file was changed since a moment, or so shortly before it that nobody can tell.
+    /// Whether a file changed after a time, or so shortly before it that the times cannot tell.
     pub fn changed_since(&self, time: SystemTime) -> bool {
         let time = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.contents().any(|(path, _)| {
@@ -91,10 +91,10 @@ impl Evidence {
     }
 }
 
-/// What was seen at each path, and the file's stamp then.
+/// What was seen at each path, and the stamp of the file then.
 type Sights = HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>;
 
-/// Looks at paths, each once.
+/// Looks at paths, and remembers what it saw.
 #[derive(Default)]
 pub struct Looks {
     seen: Mutex<Sights>,
@@ -119,7 +119,7 @@ impl Looks {
         now.0
     }
 
-    /// The first path of some evidence that is not as it was when it was looked at.
+    /// The first path of some evidence that changed since it was looked at.
     pub fn changed<'e>(&self, evidence: &'e Evidence, known: &dyn Records) -> Option<&'e Path> {
         for (path, look, seen) in evidence.iter() {
             let stamp = metadata(path, look).as_ref().map(Stamp::of);
@@ -142,7 +142,7 @@ fn metadata(path: &Path, look: Look) -> Option<Metadata> {
     }
 }
 
-/// What is at a path, and the stamp that it had before it was looked at.
+/// What is at a path, and the stamp from before the look.
 fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let Some(meta) = metadata(path, look) else { return (Seen::Nothing, None) };
     let stamp = Some(Stamp::of(&meta));
@@ -150,15 +150,16 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let digest = match look {
         Look::Link => leads(path).map(|to| Digest::of(to.as_os_str().as_encoded_bytes())),
         Look::Names if meta.is_dir() => names(path),
-        // Whoever asks for the size and the time of a file wants to know whether it is another.
+        // A program that asks for the size and time of a file wants to know whether the file
+        // changed.
         Look::Kind | Look::Content if meta.is_file() => content_of(path, known).ok(),
         Look::Kind | Look::Names | Look::Content => None,
     };
     (digest.map_or(kind, Seen::Digest), stamp)
 }
 
-/// Where a link leads. `/lib` and its like are links to `/usr/lib`, or mounts of it, as sandboxes have them: what is
-/// below is the same, and so are the answers of whoever looked.
+/// The target of a link. `/lib` and similar folders are links to `/usr/lib`, or mounts of it in
+/// sandboxes. Their content is the same, so both count as the link.
 fn leads(path: &Path) -> Option<PathBuf> {
     let is_top = path.parent() == Some(Path::new("/"));
     let below = is_top.then(|| below_usr(path.to_path_buf())).filter(|below| below != path);
@@ -168,8 +169,8 @@ fn leads(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A file by its name below `/usr`, where it has one. `/bin`, `/lib` and their like lead there: by links, or
-/// in sandboxes by mounts, through which a path does not tell.
+/// The path of a file below `/usr`, if it has one. `/bin`, `/lib` and similar folders lead there by
+/// links, or by mounts in sandboxes, which the path does not show.
 pub(super) fn below_usr(real: PathBuf) -> PathBuf {
     let Ok(name) = real.strip_prefix("/") else { return real };
     let below = Path::new("/usr").join(name);

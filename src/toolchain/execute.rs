@@ -1,9 +1,8 @@
-//! Running what a compiler made of a test: one thread after the other, once, with the locations
-//! that the source only reads in memory that cannot be written. What ends by a signal there is
-//! wrong whatever any model says. It runs on this machine or under `qemu-user`, without a C
-//! library where it can.
+//! Runs the compiled code of a test once, one thread after the other, with the locations that the
+//! source only reads in read-only memory. If a signal ends it, the code is wrong under every model.
+//! It runs on this machine or under `qemu-user`, if possible without a C library.
 //!
-//! It does not look at outcomes, nor at anything that needs two threads at once.
+//! It does not check outcomes, nor anything that needs two threads at once.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,16 +25,16 @@ use litmake_litmus::c::types::size_of;
 use litmake_litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
 use litmake_profile::Profile;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// It came to its end.
+    /// The program exited normally.
     Well,
-    /// By this signal.
+    /// The program was ended by this signal.
     Signal(i32),
 }
 
-/// The end of a program and, on x86, a stack that is aligned where it begins.
+/// The exit of a program and, on x86, the alignment of the stack at its start.
 const MAIN: &str = "\
 #if defined(HOSTED)
 #elif defined(__x86_64__)
@@ -74,7 +73,7 @@ static void leave(void) {
 ";
 
 impl Compiler<'_> {
-    /// Compiles, links and runs a test; what cannot be is said.
+    /// Compiles, links and runs a test.
     pub fn execute(&self, test: &Test) -> Result<Ran, Failure> {
         if !self.profile.mapping.is_empty() {
             return Err(Failure::unsupported("a profile that is no compiler is not run"));
@@ -111,7 +110,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Makes the program: without a C library, and with one where the runtime library needs it.
+    /// Links the program: without a C library, or with one if the runtime library needs it.
     fn link(&self, dir: &Path, sources: &[(&str, String)]) -> Result<(), Failure> {
         let owned = |list: &[&str]| list.iter().map(|a| a.to_string()).collect::<Vec<String>>();
         let mut files: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
@@ -142,14 +141,15 @@ impl Compiler<'_> {
             env: &self.profile.env,
             dir,
             timeout: self.profile.timeout,
-            // An emulator reserves more addresses than it uses.
+            // An emulator reserves more address space than it uses.
             memory_mib: 1 << 20,
             processors: 1,
             stop: self.stop,
         })
     }
 
-    /// What runs a program of the profile's architecture here; nothing where this machine does.
+    /// The emulator for programs of the profile's architecture; `None` if this machine can run
+    /// them.
     fn emulator(&self, program: &Path) -> Result<Option<PathBuf>, Failure> {
         let header =
             file::read(program, file::MAX_DATA).map_err(|e| format!("there is no program: {e}"))?;
@@ -177,17 +177,17 @@ impl Compiler<'_> {
 
 const NOWHERE: &str = "programs of this target are not run";
 
-/// What makes an emulator stand for a processor that has everything.
+/// Arguments that make an emulator support all features of the processor.
 pub fn everything(arch: Arch) -> Vec<String> {
     match arch {
         Arch::X86_64 | Arch::X86 | Arch::AArch64 | Arch::Arm => vec!["-cpu".into(), "max".into()],
-        // By default, or by no name that every version of it knows.
+        // It does so by default, or no name works in all versions.
         _ => Vec::new(),
     }
 }
 
-/// What tells a compiler which linker to use, where its own may not know the target: gcc is built
-/// for one target, and zig has a linker in it.
+/// The option that selects lld for a compiler whose own linker may not know the target. gcc is
+/// built for one target, and zig contains a linker.
 pub fn linker_for(profile: &Profile, kind: Kind) -> Option<String> {
     if subcommands(profile) > 0 || kind != Kind::Clang {
         return None;
@@ -195,7 +195,8 @@ pub fn linker_for(profile: &Profile, kind: Kind) -> Option<String> {
     ld::lld().map(|l| format!("--ld-path={}", l.display()))
 }
 
-/// The threads, the objects, and what calls one after the other, each a file of its own.
+/// The files of the program: the threads, the objects, and the main function that calls the threads
+/// in order.
 fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
     let observe = observed_locals(test);
     let options =
@@ -212,7 +213,7 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
         seen.push(name.to_string());
         let size =
             size_of(ty).ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
-        // Of a structure, threads alone know the members.
+        // Only threads know the members of a structure.
         let bytes = match ty.bare() {
             Type::Struct(s) => Some(s.bytes()),
             _ => None,

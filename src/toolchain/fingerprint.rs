@@ -1,8 +1,9 @@
-//! What a compiler is, by content: every file that it reads or runs for a profile, seen by
-//! compiling a small test and following what happens. A new compiler at an old path is seen, behind a
-//! wrapper too, and so are headers, configuration and plugins; a touched file is no new compiler.
+//! Identifies a compiler by the content of every file that it reads or runs for a profile, which is
+//! observed by compiling a small test. A new compiler at an old path is noticed, also behind a
+//! wrapper, and so are new headers, configuration and plugins; a touched file makes no new
+//! compiler.
 //!
-//! It does not know what compilers are asked to do afterwards.
+//! It does not know what compilers are used for afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ use litmake_profile::types::{Observe, Storage};
 
 const MAX_LIBRARIES: usize = 256;
 
-/// What is compiled in order to see what is read. What a compiler reads does not depend on the
-/// test: all of them begin with one header and include nothing else.
+/// The test that is compiled to observe which files are read. These do not depend on the test,
+/// because all tests begin with one header and include nothing else.
 const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
     int r0 = atomic_load_explicit(x, memory_order_acquire);\n}\n\
     P1 (atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_release);\n}\n\
@@ -43,7 +44,7 @@ const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 const KERNEL_PROBE: &str = "C probe\n{ }\nP0 (int *x) {\n  int r0 = READ_ONCE(*x);\n}\n\
     P1 (int *x) {\n  WRITE_ONCE(*x, 1);\n}\nexists (0:r0=1)\n";
 
-/// The same without orders.
+/// The same with relaxed accesses.
 const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
     int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\n\
     P1 (atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
@@ -58,33 +59,33 @@ fn probe(profile: &Profile) -> &'static str {
     }
 }
 
-/// Files that only say where others are. Those others are read too, so that nothing but time
-/// would be lost by counting these, whenever any package is installed.
+/// Files that only name other files. Those are read and count, too. Counting these would only cost
+/// time whenever a package is installed.
 const INDEXES: [&str; 1] = ["/etc/ld.so.cache"];
 
-/// A compiler that was found.
+/// An installed compiler.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
-    /// Where it is.
+    /// The path.
     pub program: PathBuf,
-    /// What tells it from every other compiler.
+    /// The digest that identifies the compiler.
     pub digest: Digest,
-    /// Whose options it takes.
+    /// The kind of the compiler.
     pub kind: Kind,
-    /// What has to stay as it was for that.
+    /// The files that have to be unchanged for this to hold.
     pub evidence: Arc<Evidence>,
-    /// What it did that cannot be seen, for people.
+    /// Actions of the compiler that cannot be observed, for people.
     pub unseen: BTreeSet<String>,
 }
 
 impl Fingerprint {
-    /// Every file that went into it, with its content's digest.
+    /// The files that the fingerprint covers, with the digests of their content.
     pub fn files(&self) -> impl Iterator<Item = (&Path, Digest)> {
         self.evidence.contents()
     }
 }
 
-/// Finds a profile's compiler and fingerprints it; the message says what is missing.
+/// Finds and fingerprints a profile's compiler; an error if it is missing.
 pub fn fingerprint(
     profile: &Profile,
     looks: &Looks,
@@ -114,7 +115,7 @@ pub fn fingerprint(
     Ok(of(program, answer, named, profile, known))
 }
 
-/// A tool that is no compiler, such as a linker, by what it reads to say its version.
+/// The evidence of another tool, such as a linker: the files that it reads to print its version.
 pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
     let (args, env) = (["--version".to_string()], BTreeMap::new());
     let key = ask::key("version", program, &args, &env).finish();
@@ -130,12 +131,13 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
     answer.evidence
 }
 
-/// A digest of what was read, which lasts where a compiler is moved with all that belongs to it.
+/// A digest of the files that were read. It stays the same if a compiler is moved with all its
+/// files.
 pub fn digest(program: &Path, evidence: &Evidence) -> Digest {
     keyed(&files(program, evidence)).finish()
 }
 
-/// The files of a compiler of this digest, for whoever wants to know which of them changed.
+/// The files of the compiler with a digest, to find out which of them changed.
 pub fn files_of(digest: Digest, known: &dyn Records) -> Option<BTreeSet<(PathBuf, Digest)>> {
     let bytes = known.get(&[files_key(digest)]).pop().flatten()?;
     serde_json::from_slice(&bytes).ok()
@@ -145,7 +147,7 @@ fn files_key(digest: Digest) -> Digest {
     Keyer::new("compiler's files/1").field("digest", &digest.0).finish()
 }
 
-/// What was read, by names that last where a compiler is moved.
+/// The files that were read, with names that do not change when a compiler is moved.
 fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
     let real = below_usr(program.canonicalize().unwrap_or(program.to_path_buf()));
     let folder = real.parent().unwrap_or(Path::new("/"));
@@ -184,13 +186,13 @@ fn of(
     let mut files = files(&program, &answer.evidence);
     files.extend(named.contents().map(|(path, digest)| (path.to_path_buf(), digest)));
     let mut key = keyed(&files);
-    // Such a compiler asks the processor, which is no file.
+    // With such an argument the compiler asks the processor, which is not a file.
     if profile.args.iter().any(|arg| arg.contains("native")) {
         key.add("processor", processor().as_bytes());
     }
     let unseen = match profile.inputs.is_empty() {
         true => answer.unseen,
-        // Whoever names inputs answers for them.
+        // A profile that names inputs takes responsibility for completeness.
         false => BTreeSet::new(),
     };
     let digest = key.finish();
@@ -204,7 +206,7 @@ fn of(
     Fingerprint { program, digest, kind: answer.value.unwrap_or_default(), evidence, unseen }
 }
 
-/// What the processor at hand is and can do.
+/// A description of this machine's processor and its features.
 fn processor() -> String {
     let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
     let told = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t"];
@@ -213,7 +215,7 @@ fn processor() -> String {
     lines.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// The files that a profile names as read by its compiler, folders with all that is in them.
+/// The files that a profile names as inputs; a folder stands for everything in it.
 fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, Failure> {
     let mut out = BTreeSet::new();
     for input in &profile.inputs {
@@ -229,14 +231,14 @@ fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, Failure> {
     Ok(out)
 }
 
-/// What is said where there is no such compiler.
+/// The failure for a compiler that is not installed.
 pub fn not_installed(command: &str) -> Failure {
     let message =
         format!("the compiler `{command}` is not installed; `litmake doctor` says how to get it");
     Failure::broken(Fault::Missing, message)
 }
 
-/// The program that a command runs. What rustup says of its proxies is remembered.
+/// The program that a command runs. The answers of rustup's proxies are stored.
 fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, Failure> {
     let program = process::locate(command).ok_or_else(|| not_installed(command))?;
     if !process::is_rustup(&program) {
@@ -263,7 +265,7 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
     Ok(answer.value.unwrap_or(program))
 }
 
-/// Compiles the probe as any test.
+/// Compiles the probe like a test.
 fn compile(
     profile: &Profile,
     program: &Path,
@@ -302,8 +304,8 @@ fn request<'a>(
     }
 }
 
-/// What can be known of a program that cannot be followed: its file, those that it says it starts,
-/// and the libraries that they load.
+/// What can be known about a program that cannot be traced: its file, the programs that it says it
+/// runs, and the libraries that these load.
 fn without_following(program: &Path, env: &BTreeMap<String, String>) -> BTreeSet<(PathBuf, Look)> {
     let mut programs = BTreeSet::from([program.to_path_buf()]);
     for part in ["cc1", "cc1plus", "as"] {

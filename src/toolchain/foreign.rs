@@ -1,8 +1,8 @@
-//! Code that is there already: functions of object files, libraries and dumps of memory, as the threads of a
-//! test.
+//! Makes tests from existing code: functions of object files, libraries and memory dumps become the
+//! threads of a test.
 //!
-//! Nothing is known of its source. What its arguments are, whoever asks says; which parts of objects it
-//! accesses, and how wide they are, its code says. It does not know models, nor command lines.
+//! Their source is unknown. The user says what the arguments are; the code shows which parts of
+//! objects it accesses, and how wide they are. This module does not know models, nor command lines.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +28,13 @@ use litmake_litmus::{
 use litmake_profile::Profile;
 use litmake_profile::machine;
 
-/// The locations behind the parameters of which nothing is said, in order.
+/// The names of locations behind parameters that the user does not describe, in order.
 pub const NAMES: [&str; 8] = ["x", "y", "z", "u", "v", "w", "a", "b"];
 
-/// An object of more parts than this stays one location.
+/// The largest number of parts of an object; an object with more stays one location.
 const MAX_FIELDS: usize = 32;
 
-/// What a function is given.
+/// An argument of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// The address of a location.
@@ -45,27 +45,27 @@ pub enum Argument {
     Local(String),
 }
 
-/// What a function returns, where that is looked at.
+/// The observed result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Returns {
-    /// Its type.
+    /// The type.
     pub ty: Type,
-    /// The local of the source that takes it.
+    /// The local of the source that receives it.
     pub local: Option<String>,
 }
 
-/// A function as a thread.
+/// A function that becomes a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// Its symbol; or its address, such as `0x1240`.
+    /// The symbol, or the address, such as `0x1240`.
     pub function: String,
-    /// What is said of its parameters, by position.
+    /// The described parameters, by position.
     pub args: BTreeMap<usize, Argument>,
-    /// What is looked at of what it returns.
+    /// The observed result, if any.
     pub result: Option<Returns>,
 }
 
-/// One object file, library, program or dump.
+/// An object file, library, program or dump.
 struct Unit {
     name: String,
     bytes: Vec<u8>,
@@ -73,26 +73,26 @@ struct Unit {
     image: OnceCell<Result<Image, Failure>>,
 }
 
-/// The code that is there, of one instruction set.
+/// Existing code for one instruction set.
 pub struct Code {
     /// The instruction set.
     pub arch: Arch,
     units: Vec<Unit>,
     libraries: Vec<Library>,
-    /// Bytes without a header.
+    /// Whether the code is bare bytes without a header.
     raw: bool,
 }
 
 impl Code {
-    /// Machine code alone, without symbols: functions are named by how far into it they begin.
+    /// Bare machine code without symbols; functions are named by their offsets.
     pub fn raw(arch: Arch, name: &str, bytes: Vec<u8>) -> Code {
         let (name, image) = (name.to_string(), OnceCell::new());
         let unit = Unit { name, bytes, linked: false, image };
         Code { arch, units: vec![unit], libraries: Vec::new(), raw: true }
     }
 
-    /// What object files, shared libraries, programs and static libraries have, each given by its name and
-    /// content. Static libraries also have what others call.
+    /// The code of object files, shared libraries, programs and static libraries, each given by
+    /// name and content. Static libraries also provide functions that others call.
     pub fn open(files: Vec<(String, Vec<u8>)>) -> Result<Code, Failure> {
         let (mut units, mut libraries) = (Vec::new(), Vec::new());
         for (name, bytes) in files {
@@ -106,7 +106,7 @@ impl Code {
             for member in archive.members() {
                 let member = member.map_err(bad)?;
                 let bytes = member.data(bytes.as_slice()).map_err(bad)?.to_vec();
-                // An archive may have other files beside those of code.
+                // An archive may contain other files.
                 if Image::arch_of(&bytes).is_ok() {
                     let name = format!("{name}({})", String::from_utf8_lossy(member.name()));
                     units.push(Unit { name, bytes, linked: false, image: OnceCell::new() });
@@ -128,12 +128,12 @@ impl Code {
         Ok(Code { arch: first, units, libraries, raw: false })
     }
 
-    /// The functions, with where they are: those that have code.
+    /// The functions that have code, each with the name of its file.
     pub fn functions(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut out = Vec::new();
         for unit in &self.units {
             let image = self.image(unit)?;
-            // What a library brings along is listed where it is.
+            // Functions from a library are listed with the library.
             let own = |name: &str| self.raw || defines(&unit.bytes, name);
             let mut names: Vec<&str> = image.functions().map(|f| f.name.as_str()).collect();
             names.retain(|n| !n.is_empty() && own(n));
@@ -157,7 +157,7 @@ impl Code {
         }
     }
 
-    /// The object code that a function is in.
+    /// The image that contains a function.
     fn with(&self, function: &str) -> Result<&Image, Failure> {
         let is_address = function.starts_with("0x");
         let of = |u: &&Unit| self.raw || is_address && u.linked || defines(&u.bytes, function);
@@ -181,23 +181,24 @@ fn defines(bytes: &[u8], name: &str) -> bool {
     file.symbols().any(|s| is(&s)) || file.dynamic_symbols().any(|s| is(&s))
 }
 
-/// What somebody asks for.
+/// The test that the user asks for.
 pub struct Asked<'a> {
     /// The name of the test.
     pub name: &'a str,
-    /// The functions, a thread each.
+    /// The functions, one for each thread.
     pub threads: &'a [Thread],
-    /// The initial state and the condition as the dialect has them: a test whose threads are empty.
+    /// The initial state and the condition in the dialect, as a test with empty threads.
     pub stated: Option<&'a Test>,
     /// The C test that the code should implement.
     pub source: Option<&'a Test>,
-    /// What is known of the machine: its features, and what libraries find out about it.
+    /// The profile, which describes the machine: its features, and what libraries find out about
+    /// it.
     pub profile: Option<&'a Profile>,
-    /// Variables of the code whose value is known.
+    /// Variables of the code with known values.
     pub known: &'a BTreeMap<String, u64>,
 }
 
-/// A thread and all that is known of how it is lifted.
+/// A thread with everything that is needed to lift it.
 struct Bound<'c> {
     image: &'c Image,
     function: String,
@@ -207,14 +208,14 @@ struct Bound<'c> {
 }
 
 impl Code {
-    /// The test that functions make.
+    /// The test of some functions.
     pub fn test(&self, asked: &Asked) -> Result<Test, Failure> {
         let mut locals: Vec<(usize, String, String)> = Vec::new();
         let mut bound = Vec::new();
         for (n, thread) in asked.threads.iter().enumerate() {
             bound.push(self.bind(n, thread, asked, &mut locals).map_err(|e| e.of_thread(n))?);
         }
-        // What is typed by whoever asks, or by the source, is as wide as that says.
+        // Locations that the user or the source declares have the declared width.
         let mut init = match asked.source {
             Some(source) => locations(source),
             None => asked.stated.map(|s| s.init.clone()).unwrap_or_default(),
@@ -251,7 +252,7 @@ impl Code {
         self.finish(asked, &bound, lifted, init, &types, &shapes, locals)
     }
 
-    /// What a thread's parameters are.
+    /// Binds the parameters of a thread.
     fn bind(
         &self,
         n: usize,
@@ -314,7 +315,8 @@ impl Code {
         Ok(Bound { image, function: thread.function.clone(), params, foreign, globals })
     }
 
-    /// The threads: as wide as `types` says, or, without it, to see what they access.
+    /// Lifts the threads, with the widths in `types`; without these, to see what the threads
+    /// access.
     fn lifted(
         &self,
         asked: &Asked,
@@ -343,7 +345,7 @@ impl Code {
         bound.iter().enumerate().map(lift).collect()
     }
 
-    /// The test out of lifted threads.
+    /// Makes the test from lifted threads.
     #[expect(clippy::too_many_arguments, reason = "all that a test is made of")]
     fn finish(
         &self,
@@ -442,7 +444,7 @@ impl Code {
         if let Some(profile) = asked.profile {
             super::compile::tell_features(&mut out, profile);
         }
-        // What is printed is what everyone will read.
+        // The printed form is what users will read.
         let text = write(&out);
         let mut test =
             read(&litmake_base::diag::Source::new(format!("{} (lifted)", out.name), text))?;
@@ -451,14 +453,14 @@ impl Code {
     }
 }
 
-/// Variables whose values are known.
+/// Variables with known values.
 fn flags(asked: &Asked) -> BTreeMap<String, u64> {
     let mut out = asked.profile.map(machine::flags).unwrap_or_default();
     out.extend(asked.known.iter().map(|(k, v)| (k.clone(), *v)));
     out
 }
 
-/// How many bytes a function's result has in a register for integers and addresses.
+/// The size in bytes of a result in a register for integers and addresses.
 fn in_register(ty: &Type) -> Option<u8> {
     bytes(ty).filter(|_| !matches!(ty.bare(), Type::Float { .. }))
 }
@@ -480,16 +482,16 @@ fn type_in<'i>(init: &'i [InitItem], name: &str) -> Option<&'i Type> {
     init.iter().filter(named).find_map(|i| i.ty.as_ref())
 }
 
-/// What code shows of an object.
+/// The shape of an object according to the code.
 #[derive(Clone, Debug)]
 struct Shape {
-    /// Its type, where it is one location.
+    /// The type, if it is one location.
     ty: Type,
-    /// The locations that its parts are, where nothing asks for its address.
+    /// The locations of its parts, if its address is not used: first byte, end, name.
     fields: Vec<(i64, i64, String)>,
 }
 
-/// What the accesses of all threads say of the locations that nobody typed.
+/// The shapes of the locations that nobody declared, from the accesses of all threads.
 fn shapes(lifted: &[Lifted], typed: &[InitItem]) -> BTreeMap<String, Shape> {
     let mut accesses: BTreeMap<&str, BTreeSet<(i64, u8)>> = BTreeMap::new();
     let mut addresses: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
@@ -536,8 +538,8 @@ fn shapes(lifted: &[Lifted], typed: &[InitItem]) -> BTreeMap<String, Shape> {
     out
 }
 
-/// The parts of an object that are accessed apart from each other, as locations: `x`, `x_8`. Nothing where
-/// they cannot be locations of their own.
+/// The separately accessed parts of an object as locations: `x`, `x_8`. Empty if they cannot be
+/// separate locations.
 fn fields(name: &str, own: &BTreeSet<(i64, u8)>, typed: &[InitItem]) -> Vec<(i64, i64, String)> {
     let mut out: Vec<(i64, i64, String)> = Vec::new();
     for (at, size) in own {
@@ -568,7 +570,7 @@ fn fields(name: &str, own: &BTreeSet<(i64, u8)>, typed: &[InitItem]) -> Vec<(i64
     }
 }
 
-/// What variables of the object code hold at the start, where that is not said.
+/// Sets the initial values of variables from the object code, if they are not given.
 fn start_of_variables(
     bound: &Bound,
     shapes: &BTreeMap<String, Shape>,
@@ -617,7 +619,7 @@ fn start_of_variables(
     }
 }
 
-/// What a file has.
+/// The content of a file.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     file::read(path, file::MAX_DATA)
         .map_err(|e| format!("cannot read {}: {e}", path.display()).into())

@@ -1,5 +1,5 @@
-//! The machine's own compiler, as crate `cc` finds it for build scripts: the one that `CC` names,
-//! else `cc`, with `CFLAGS`.
+//! Finds the machine's own compiler, as crate `cc` does for build scripts: the one in `CC`, else
+//! `cc`, with `CFLAGS`.
 //!
 //! It does not know what is compiled.
 
@@ -19,12 +19,12 @@ use litmake_base::records::Records;
 pub struct Host {
     /// The compiler.
     pub command: String,
-    /// What it is always given.
+    /// Arguments that are always passed.
     pub args: Vec<String>,
 }
 
-/// Finds it. Crate `cc` starts the compiler to learn its kind, so what it found is remembered for as
-/// long as the environment that it goes by and the compiler are the same.
+/// Finds the compiler. Crate `cc` runs it to learn its kind, so the result is stored for as long as
+/// the compiler and the relevant environment are unchanged.
 pub fn find(looks: &Looks, known: &dyn Records) -> Result<Host, String> {
     let mut key = Keyer::new("host compiler/1").field("arch", std::env::consts::ARCH.as_bytes());
     for (name, value) in environment() {
@@ -47,7 +47,7 @@ pub fn find(looks: &Looks, known: &dyn Records) -> Result<Host, String> {
     host.ok_or_else(none)
 }
 
-/// The variables that decide what crate `cc` finds.
+/// The environment variables that influence crate `cc`.
 fn environment() -> impl Iterator<Item = (String, String)> {
     let decides = |name: &str| {
         name == "PATH" || name.contains("CC") || name.contains("CFLAGS") || name == "RUSTC_WRAPPER"
@@ -62,7 +62,7 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 fn asked() -> Option<Host> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    // What cargo sets for build scripts is given here, and nothing is said to cargo.
+    // Sets what cargo sets for build scripts, and prints nothing for cargo.
     let tool = cc::Build::new()
         .target(&target)
         .host(&target)
@@ -83,6 +83,6 @@ fn asked() -> Option<Host> {
         command: text(command.get_program())?,
         args: command.get_args().map(text).collect::<Option<_>>()?,
     };
-    // Crate `cc` gives a name where there is no such program, too.
+    // Crate `cc` also returns names of programs that do not exist.
     process::locate(&host.command).map(|_: PathBuf| host)
 }

@@ -1,7 +1,7 @@
-//! Where the kernel's headers are that tests of its primitives are compiled with, and the arguments that make a compiler
-//! read them as the kernel's own build does.
+//! Finds the kernel headers for tests of kernel primitives, and the arguments with which the
+//! kernel's own build compiles them.
 //!
-//! It does not know what the headers say.
+//! It does not know what the headers contain.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use litmake_profile::Profile;
 /// The variable that names a configured kernel, or a folder with one for each architecture.
 pub const VARIABLE: &str = "LITMAKE_KERNEL";
 
-/// What a configured kernel has.
+/// A file that every configured kernel has.
 const CONFIGURED: &str = "include/generated/autoconf.h";
 
-/// How the kernel calls an architecture.
+/// The kernel's name of an architecture.
 pub fn architecture(arch: Arch) -> Option<&'static str> {
     match arch {
         Arch::X86_64 => Some("x86"),
@@ -28,7 +28,7 @@ pub fn architecture(arch: Arch) -> Option<&'static str> {
     }
 }
 
-/// The folder of a profile's kernel; nothing for a profile of another language.
+/// The folder of a profile's kernel; `None` for a profile of another language.
 pub fn folder(profile: &Profile) -> Result<Option<PathBuf>, Failure> {
     if profile.language != Language::Kernel {
         return Ok(None);
@@ -60,12 +60,12 @@ pub fn folder(profile: &Profile) -> Result<Option<PathBuf>, Failure> {
     Err(Failure::broken(Fault::Missing, message))
 }
 
-/// A configured folder, and that of the sources, where these lie apart from it.
+/// A configured folder, and the folder of the sources if it is separate.
 fn each(dir: &Path) -> impl Iterator<Item = PathBuf> {
     [dir.to_path_buf(), dir.join("source")].into_iter()
 }
 
-/// The arguments of the kernel's build that decide what a header means; nothing for another language.
+/// The arguments of the kernel's build that affect the headers; empty for another language.
 pub fn arguments(profile: &Profile) -> Vec<String> {
     let (Ok(Some(dir)), Some(arch)) = (folder(profile), architecture(profile.arch)) else {
         return Vec::new();

@@ -1,10 +1,11 @@
-//! What kind of compiler a program is: one that takes clang's own arguments, or another.
+//! Decides whether a compiler takes clang's own arguments.
 //!
-//! The program is asked for the macros that it predefines, as crate `cc` asks the compilers of
-//! build scripts. Its name does not tell: a wrapper, `cc`, or a cross compiler may be either kind.
-//! Crate `cc` itself asks with the whole environment and without limits, tells nobody what the
-//! program looked at, and goes by the name where the question fails; so it finds the machine's own
-//! compiler ([`super::host`]), and profiles' compilers are asked here.
+//! The compiler is asked for its predefined macros, as crate `cc` does in build scripts. Its name
+//! does not tell: a wrapper, `cc`, or a cross compiler may be of either kind. Crate `cc` itself
+//! runs the compiler with the whole environment and without limits, does not report which files the
+//! compiler read, and uses the name if the question fails. It is therefore used only to find the
+//! machine's own compiler ([`super::host`]), and profiles' compilers are asked here. This module
+//! does not know what is compiled.
 
 use std::path::Path;
 
@@ -17,21 +18,21 @@ use litmake_base::file;
 use litmake_lang::Language;
 use litmake_profile::Profile;
 
-/// Which compiler's options and habits a compiler has.
+/// The kinds of compilers, by their options and behaviour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// clang, and what is made of it, such as `zig cc`.
+    /// clang, and compilers based on it, such as `zig cc`.
     Clang,
-    /// gcc, and whatever does not say that it is clang.
+    /// gcc, and any compiler that does not identify itself as clang.
     #[default]
     Other,
 }
 
-/// What is preprocessed: only the branch that is taken is left.
+/// The text to be preprocessed; only one branch is left.
 const QUESTION: &str = "#ifdef __clang__\nlitmake_clang\n#else\nlitmake_other\n#endif\n";
 
 impl Kind {
-    /// As results store it.
+    /// The name in stored results.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Clang => "clang",
@@ -39,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Asks a profile's compiler, which `run` runs; nothing where it gave no answer.
+    /// Asks a profile's compiler, which `run` runs; `None` if it gave no answer.
     pub fn asked(
         profile: &Profile,
         program: &Path,

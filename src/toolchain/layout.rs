@@ -1,7 +1,7 @@
-//! The layout of atomic types as a compiler has it: size, alignment and padding from its debug
-//! information, and how it reads and writes them, from its code.
+//! Determines how a compiler lays out atomic types: size, alignment and padding from debug
+//! information, and the way of loads and stores from the code.
 //!
-//! It does not know other compilers, nor what should be the case.
+//! It does not know other compilers, nor which layout is right.
 
 use litmake_base::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,34 +10,34 @@ use gimli::{AttributeValue, EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget};
 use serde::{Deserialize, Serialize};
 
-/// How a compiler lays out an atomic type, and what it makes of accesses.
+/// The layout of an atomic type, and how a compiler accesses it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Layout {
-    /// How many bytes it has.
+    /// The number of bytes.
     pub size: u64,
-    /// Its address is a multiple of this.
+    /// The alignment of its address.
     pub align: u64,
-    /// Bytes that the type without `_Atomic` does not have.
+    /// The number of bytes that the type has in addition to the plain type.
     pub padding: u64,
-    /// The functions that a load and a store call: none where it is done inline.
+    /// The functions that a load and a store call; empty if the access is inline.
     pub load: BTreeSet<String>,
     /// See `load`.
     pub store: BTreeSet<String>,
 }
 
-/// How an access is made.
+/// The ways of accessing an atomic type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By instructions.
+    /// With instructions.
     Inline,
-    /// By a library's function for the size.
+    /// With a library function for the size.
     Sized,
-    /// By a library's function for every size, which may lock.
+    /// With a library function for any size, which may take a lock.
     Any,
 }
 
 impl Layout {
-    /// How an access is made.
+    /// The way of an access that calls these functions.
     pub fn way(calls: &BTreeSet<String>) -> Way {
         let sized = |c: &String| c.rsplit('_').next().is_some_and(|n| n.parse::<u8>().is_ok());
         match (calls.is_empty(), calls.iter().all(sized)) {
@@ -47,14 +47,14 @@ impl Layout {
         }
     }
 
-    /// Whether an access can take a lock: a function for every size does not where the object is
-    /// of a size, and as aligned, that machines have instructions for.
+    /// Whether an access can take a lock. A function for any size takes none if machines have
+    /// instructions for the size and alignment of the object.
     pub fn locks(&self, calls: &BTreeSet<String>) -> bool {
         let fits = self.size.is_power_of_two() && self.size <= 16 && self.align >= self.size;
         Layout::way(calls) == Way::Any && !fits
     }
 
-    /// On one line, for people.
+    /// A description in one line.
     pub fn text(&self) -> String {
         let mut out = format!("size {}, alignment {}", self.size, self.align);
         if self.padding > 0 {
@@ -69,8 +69,8 @@ impl Layout {
     }
 }
 
-/// The types that are looked at where nobody names any: scalars, and structures of 1 to 32 bytes
-/// of one kind of member and of several.
+/// The default types: scalars, and structures of 1 to 32 bytes with members of one type and of
+/// several.
 pub fn types() -> Vec<String> {
     let mut out: Vec<String> = [
         "_Bool",
@@ -104,8 +104,8 @@ pub fn types() -> Vec<String> {
     out
 }
 
-/// A translation unit that says all about some types. Where `after` lies is asked, since some
-/// compilers describe members of atomic types wrongly, and plain ones not.
+/// A translation unit that shows the layout of some types. It uses the offset of a member `after`,
+/// because some compilers describe members of atomic types wrongly, but not plain members.
 pub fn source(types: &[String]) -> String {
     let mut out = String::new();
     for (i, ty) in types.iter().enumerate() {
@@ -124,7 +124,7 @@ pub fn source(types: &[String]) -> String {
 
 pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Reads what an object file says about so many types.
+/// Reads the layouts of `count` types from an object file.
 pub fn read(object: &[u8], count: usize) -> Result<Vec<Layout>, Failure> {
     let file =
         object::File::parse(object).map_err(|e| format!("an object that cannot be read: {e}"))?;
@@ -157,7 +157,7 @@ fn name_of<'a>(
     Some(text.to_string_lossy().into_owned())
 }
 
-/// Where `after` is in the structures of an object file.
+/// The offset of `after` in each structure of an object file.
 fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, Failure> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let sections: BTreeMap<&str, Vec<u8>> = gimli_sections()
@@ -176,7 +176,7 @@ fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, Failure> {
         let unit = dwarf.unit(header).map_err(wrong)?;
         let mut entries = unit.entries();
         let mut depth = 0isize;
-        // The structure that members belong to, and its depth.
+        // The structure that contains the members, and its depth.
         let mut current: Option<(String, isize)> = None;
         while let Some((delta, entry)) = entries.next_dfs().map_err(wrong)? {
             depth += delta;
@@ -222,8 +222,8 @@ pub(super) fn gimli_sections() -> [&'static str; 9] {
     ]
 }
 
-/// A section with its relocations applied, as far as they are plain addresses. `base` is the address of a
-/// symbol.
+/// The content of a section, with relocations that are plain addresses applied. `base` gives the
+/// address of a symbol.
 pub(super) fn section(
     file: &object::File,
     name: &str,
@@ -262,14 +262,14 @@ pub(super) fn section(
     Some(bytes)
 }
 
-/// The library functions for atomics that a function of an object file refers to.
+/// The library functions for atomics that a function of an object file calls.
 fn calls(file: &object::File, function: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     let Some(symbol) = file.symbols().find(|s| s.name() == Ok(function)) else { return out };
     let Some(section) = symbol.section_index().and_then(|i| file.section_by_index(i).ok()) else {
         return out;
     };
-    // Thumb functions have an odd address.
+    // Addresses of Thumb functions are odd.
     let start = symbol.address() & !1;
     let end = start.saturating_add(symbol.size());
     for (offset, relocation) in section.relocations() {

@@ -1,5 +1,5 @@
-//! Linking for real: object files of different compilers made into one program by GNU ld or lld, and
-//! the threads of a test lifted from it, calls and all.
+//! Links object files of different compilers to one program with GNU ld or lld, and lifts the
+//! threads of a test from it, calls included.
 //!
 //! It does not know what the objects are parts of.
 
@@ -24,7 +24,7 @@ use litmake_lang::compiled::{Kept, compose, is_array, unit_of};
 use litmake_litmus::{Arch, Body, InitItem, Test};
 use litmake_profile::{Profile, machine};
 
-/// What linkers define themselves.
+/// Symbols that linkers define.
 const MADE: [&str; 8] = [
     ".TOC.",
     "_GLOBAL_OFFSET_TABLE_",
@@ -38,22 +38,22 @@ const MADE: [&str; 8] = [
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A linker that was found.
+/// An installed linker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linker {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// LLVM's, which is for every target.
+    /// Whether it is lld, which links for every target.
     pub lld: bool,
 }
 
-/// A linker for every target: the newest, since those before 15 do not relax code for RISC-V.
+/// The path of lld: the newest, because versions before 15 do not relax code for RISC-V.
 pub fn lld() -> Option<PathBuf> {
     let named = |version: &str| process::find(&format!("ld.lld{version}"));
     ["-22", "-19", "-16", "-15", "", "-14", "-13"].into_iter().find_map(named)
 }
 
-/// The linkers for a target that are installed, the one that is taken first.
+/// The installed linkers for a target, the preferred one first.
 pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
     let triple = match (arch, big) {
         (Arch::AArch64, false) => "aarch64-linux-gnu",
@@ -73,22 +73,22 @@ pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
 }
 
 impl Compiler<'_> {
-    /// The object code of a test whose functions' names begin with a prefix.
+    /// The object code of a test, with a prefix for the names of its functions.
     pub fn part(&self, test: &Test, prefix: &str) -> Result<Vec<u8>, Failure> {
         let unit = self.unit(test)?;
         let timeout = self.profile.timeout;
         self.emit(&|header| self.text_named(header, &unit, prefix), &["-g0"], timeout)
     }
 
-    /// The object code of a program in C around parts. Its calls stay calls.
+    /// The object code of a C program around parts. Calls are kept.
     pub fn driver(&self, text: &str) -> Result<Vec<u8>, Failure> {
         let extra = ["-g0", "-fno-optimize-sibling-calls"];
         self.emit(&|_| Ok(text.to_string()), &extra, self.profile.timeout)
     }
 }
 
-/// The program that some objects make, as it lies in memory. What no object and no library defines
-/// has an address that stands for it.
+/// Links objects to a program, as an image. Names that no object and no library defines get
+/// stand-in addresses.
 pub fn program(
     arch: Arch,
     objects: &[&[u8]],
@@ -147,7 +147,7 @@ pub fn program(
         });
         trouble::judge(&name, ended, TIMEOUT)
     };
-    // What objects are is the compilers' doing; but every linker takes the first one as it is.
+    // The objects may be at fault; but every linker accepts the first object alone.
     let plain: Vec<String> = ["-r", "-o", "plain", "o0.o"].map(String::from).to_vec();
     trouble::settle(run(&args), || run(&plain), || run(&args))?;
     let bytes = dir
@@ -156,7 +156,7 @@ pub fn program(
     Image::of_program(arch, &bytes, &missing)
 }
 
-/// The names that libraries have to give, and those that nobody defines.
+/// The names that libraries have to define, and the names that nothing defines.
 fn needed(
     objects: &[&[u8]],
     libraries: &[&Library],
@@ -195,23 +195,23 @@ fn needed(
     }
 }
 
-/// What a test's threads are in a program, and what they were made for.
+/// The threads of a test in a program, and how they were compiled.
 pub struct Threads<'a> {
-    /// The function of each.
+    /// The function of each thread.
     pub functions: &'a [String],
-    /// Variables, with the location that each is.
+    /// Pairs of a variable and the location that it stands for.
     pub variables: &'a [(String, String)],
-    /// What locations hold at the start.
+    /// The initial values of locations.
     pub init: Vec<InitItem>,
-    /// Locals that are looked at: thread, name, location.
+    /// Observed locals: thread, name, location.
     pub observed: &'a [(usize, String, String)],
-    /// Whose code is in the program.
+    /// The profiles whose code is in the program.
     pub profiles: &'a [&'a Profile],
-    /// Whether what threads call stays a function that is called.
+    /// Whether functions that threads call stay functions.
     pub calls: bool,
 }
 
-/// The assembly test that a program makes of a test's threads.
+/// Lifts the threads of a test from a program.
 pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, Failure> {
     let mut init = threads.init;
     let (flags, chosen) = machine(threads.profiles);
@@ -245,8 +245,8 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, Failur
     Ok(out)
 }
 
-/// What is known of the machine that the code of all profiles runs on; of what they disagree
-/// about, nothing.
+/// Known properties of the machine that runs the code of all profiles; properties on which profiles
+/// disagree are left out.
 fn machine(profiles: &[&Profile]) -> (BTreeMap<String, u64>, BTreeMap<String, String>) {
     fn agreed<V: PartialEq + Clone>(all: Vec<BTreeMap<String, V>>) -> BTreeMap<String, V> {
         let mut out: BTreeMap<String, V> = BTreeMap::new();

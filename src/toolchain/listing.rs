@@ -1,8 +1,8 @@
-//! What became of each instruction of a compiled test: the disassembly beside the lifted lines, with the source
-//! line of each.
+//! Lists the instructions of a compiled test: the disassembly beside the lifted lines, with the
+//! source line of each.
 //!
-//! The source lines are those of the text that the compiler was given, from the line table of a compilation with
-//! debug information. It does not know how any of it is printed.
+//! Source lines refer to the text that the compiler was given, and come from the line table of a
+//! compilation with debug information. This module does not know how the listing is printed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -18,21 +18,21 @@ use litmake_base::failure::Failure;
 use litmake_lang::Language;
 use litmake_litmus::{Arch, Test};
 
-/// What a compiler made of a test, instruction by instruction.
+/// The instructions of a compiled test.
 pub struct Listing {
-    /// The text that it was given.
+    /// The text that the compiler was given.
     pub source: String,
-    /// For each thread its instructions, in the order in which they run.
+    /// The instructions of each thread, in the order in which they run.
     pub threads: Vec<Vec<Listed>>,
-    /// The line of the source for places in functions: the first one that has it.
+    /// The source lines of places in functions.
     lines: Lines,
 }
 
-/// By function, the lines by how many bytes into it they begin.
+/// For each function, the source lines by the offsets at which they begin.
 type Lines = HashMap<String, BTreeMap<u64, u64>>;
 
 impl Listing {
-    /// The number of the source's line that an instruction was made from, from 1.
+    /// The number of the source line of an instruction, counted from 1.
     pub fn line(&self, of: &Listed) -> Option<u64> {
         let (function, offset) = &of.place;
         let (_, line) = self.lines.get(function)?.range(..=*offset).next_back()?;
@@ -41,7 +41,7 @@ impl Listing {
 }
 
 impl Compiler<'_> {
-    /// Compiles a test with debug information, and lists what came of it.
+    /// Compiles a test with debug information, and lists its instructions.
     pub fn listed(&self, test: &Test) -> Result<Listing, Failure> {
         let arch = self.profile.arch;
         if matches!(arch, Arch::Ptx | Arch::Spirv) {
@@ -63,7 +63,8 @@ impl Compiler<'_> {
         let mut threads = Vec::new();
         self.lifted(&units[0].1, 0, &image, Some(&mut threads))?;
         let lines = match self.profile.language {
-            // The linker may shorten code of RISC-V, so that its line tables are left to the linker.
+            // The linker may shorten code of RISC-V, so its line tables have relocations that are
+            // not applied here.
             Language::C | Language::Cpp if arch != Arch::RiscV => {
                 lines(&object).unwrap_or_default()
             }
@@ -73,7 +74,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Each section lies here, times its number, while lines are looked up.
+/// The distance between sections while lines are looked up: a section's address is its number times
+/// this.
 const APART: u64 = 1 << 24;
 
 /// The line table of an object file.
@@ -81,7 +83,7 @@ fn lines(object: &[u8]) -> Result<Lines, gimli::Error> {
     let mut out = Lines::new();
     let Ok(file) = object::File::parse(object) else { return Ok(out) };
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-    // Tables refer to each other by places from their starts.
+    // Tables refer to each other by offsets.
     let is_text = |i: &object::SectionIndex| {
         file.section_by_index(*i).is_ok_and(|s| s.kind() == SectionKind::Text)
     };
@@ -89,7 +91,7 @@ fn lines(object: &[u8]) -> Result<Lines, gimli::Error> {
         let apart = s.section_index().filter(is_text).map_or(0, |i| i.0 as u64 * APART);
         apart.wrapping_add(s.address())
     };
-    // Thumb functions have an odd address.
+    // Addresses of Thumb functions are odd.
     let thumb = u64::from(file.architecture() == object::Architecture::Arm);
     let is_code = |s: &object::Symbol| s.kind() == SymbolKind::Text && s.size() > 0;
     let mut functions: BTreeMap<u64, (u64, String)> = BTreeMap::new();

@@ -1,5 +1,7 @@
-//! Compilers: finding and fingerprinting them, compiling tests in batches, lifting what they
-//! make. It does not know models.
+//! Finds and fingerprints compilers, compiles tests in batches, and lifts the code that compilers
+//! make.
+//!
+//! It does not know models.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 

@@ -1,8 +1,9 @@
-//! Running other programs: with a time limit, a memory limit, a closed environment, and an end
-//! when the run is stopped. It does not know what they are.
+//! Runs programs with limits on time and memory and a closed environment, and ends them when the
+//! run is stopped.
 //!
-//! In the program itself each runs under a [`supervisor`], which ends all that it started. Who uses
-//! the library alone has the process group ended, which a child can leave.
+//! In litmake itself each program runs under a [`supervisor`], which also ends all its descendants.
+//! In another program that uses this library, only the process group is ended, which a child can
+//! leave. This module does not know what the programs do.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,63 +22,63 @@ use rustix::process::{Pid, PidfdFlags, Rlimit, Signal};
 use super::supervisor::{self, Limits};
 use litmake_base::stop::Stopping;
 
-/// More output than this is cut.
+/// The largest output that is kept.
 pub(super) const MAX_OUTPUT: usize = 1 << 20;
 
-/// How long a supervisor may take to end everything; where it takes longer, it is ended itself.
+/// How long a supervisor may take to end everything; after that it is killed itself.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// A program to run, and its bounds.
+/// A program to run, with its limits.
 pub struct Request<'a> {
-    /// Where it is.
+    /// The path of the program.
     pub program: &'a Path,
-    /// Its arguments.
+    /// The arguments.
     pub args: &'a [String],
-    /// Everything that the program sees besides `PATH`, `LC_ALL`, `TMPDIR` and `CCACHE_DISABLE`.
+    /// The environment, in addition to `PATH`, `LC_ALL`, `TMPDIR` and `CCACHE_DISABLE`.
     pub env: &'a BTreeMap<String, String>,
-    /// The folder that it runs in.
+    /// The working folder.
     pub dir: &'a Path,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Duration,
-    /// How much memory it may take, in MiB.
+    /// The memory limit, in MiB.
     pub memory_mib: u64,
-    /// How many processors it may keep busy for as long as the time limit.
+    /// The number of processors that it may keep busy for the whole time limit.
     pub processors: u64,
-    /// What can end it.
+    /// The request to stop that ends it.
     pub stop: &'a dyn Stopping,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug)]
 pub enum Ended {
-    /// It ended by itself, with success or not.
+    /// It exited, with success or not.
     Exit {
-        /// Its exit status.
+        /// The exit status.
         code: i32,
-        /// All that it wrote there.
+        /// Its standard output, up to the limit.
         stdout: Vec<u8>,
-        /// All that it wrote there, as a text.
+        /// Its standard error as text, up to the limit.
         stderr: String,
     },
-    /// It was ended by a signal that we did not send, or the machine was short of memory each time
-    /// that it failed.
+    /// It was ended by a signal that litmake did not send, or it failed twice while the machine was
+    /// short of memory.
     Signal {
-        /// The signal's number.
+        /// The number of the signal.
         signal: i32,
-        /// All that it wrote there, as a text.
+        /// Its standard error as text, up to the limit.
         stderr: String,
     },
-    /// It was ended for the time that it took.
+    /// It exceeded its time limit.
     TooSlow,
     /// The run is being stopped.
     Stopped,
-    /// It cannot be started.
+    /// It could not be started.
     NotStarted(io::Error),
 }
 
-/// Runs a program, and once more where it did not fail by itself: where it could not be started
-/// for a moment, or was ended from outside. What a program does of its own accord it would do
-/// again, and is never tried twice.
+/// Runs a program. Tries again if the failure was not the program's own: it could not be started
+/// for a moment, or was ended from outside. A program's own failure would repeat and is never
+/// retried.
 pub fn run(request: &Request) -> Ended {
     let mut pause = Duration::from_millis(20);
     let mut attempt = 0;
@@ -85,13 +86,13 @@ pub fn run(request: &Request) -> Ended {
         let before = killed_for_memory();
         let mut ended = once(request);
         let again = match &ended {
-            // It is being written, or there was no room for one more process.
+            // The file is being written, or there was no room for another process.
             Ended::NotStarted(e) => attempt < 5 && is_passing(e),
             Ended::Signal { signal, .. } => {
                 attempt == 0 && matches!(*signal, libc::SIGKILL | libc::SIGTERM)
             }
-            // A driver ends by itself where its parts were ended. Which end that was only its words
-            // tell; that the system ended something for want of memory, the system itself does.
+            // A driver exits by itself when its parts are killed, and only its output tells which.
+            // Whether the kernel killed something for lack of memory is known from the kernel.
             Ended::Exit { code, stderr, .. } if *code != 0 => {
                 let short = killed_for_memory() != before;
                 if short && attempt > 0 {
@@ -112,30 +113,30 @@ pub fn run(request: &Request) -> Ended {
     }
 }
 
-/// Whether what kept a program from starting passes by itself.
+/// Whether the reason for which a program did not start is temporary.
 pub(super) fn is_passing(e: &std::io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::ETXTBSY | libc::EAGAIN | libc::ENOMEM))
 }
 
-/// How many processes the system has ended for want of memory.
+/// The number of processes that the kernel has killed for lack of memory.
 fn killed_for_memory() -> Option<u64> {
     let counts = file::read_text(Path::new("/proc/vmstat"), file::MAX_TEXT).ok()?;
     counts.lines().find_map(|l| l.strip_prefix("oom_kill ")?.parse().ok())
 }
 
-/// Waits until something can be read or is closed, a stop is asked for, or time is up; whether the
-/// first of `fds` can be read.
+/// Waits until one of `fds` is readable or closed, a stop is asked for, or the time is up. Returns
+/// whether the first of `fds` is readable.
 pub(super) fn wait(fds: &[PollFd], stop: &dyn Stopping, time: Duration) -> bool {
     let seconds = time.as_secs().min(3600) as i64;
     let time = Timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() };
     let mut all: Vec<PollFd> = fds.to_vec();
     all.extend(stop.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
-    // Whoever calls looks at the time anyway.
+    // Callers check the time themselves.
     let _ = poll(&mut all, Some(&time));
     !fds.is_empty() && !all[0].revents().is_empty()
 }
 
-/// What a program writes into one of its outputs.
+/// One output of a program.
 struct Output {
     from: Option<OwnedFd>,
     bytes: Vec<u8>,
@@ -150,8 +151,8 @@ impl Output {
         Output { from, bytes: Vec::new() }
     }
 
-    /// Takes some of what is there; whether there may be more. What is too much is read and
-    /// forgotten: a program must not hang because nobody reads the rest.
+    /// Reads available output, and returns whether there may be more. Output above the limit is
+    /// read and dropped, because a program must not block on a full pipe.
     fn take(&mut self) -> bool {
         let Some(from) = &self.from else { return false };
         let mut buffer = [0; 1 << 16];
@@ -170,7 +171,8 @@ impl Output {
         }
     }
 
-    /// Takes all that is there, and waits for nothing: who holds the other end may live on.
+    /// Reads all available output without waiting, because another process may keep the other end
+    /// open.
     fn rest(&mut self) {
         for _ in 0..MAX_OUTPUT >> 12 {
             if !self.take() {
@@ -180,8 +182,8 @@ impl Output {
     }
 }
 
-/// Gives a program that is about to start a closed environment, outputs that are ours, and a group
-/// of its own, so that a driver's children end with it.
+/// Prepares a program's start: a closed environment, pipes for its outputs, and its own process
+/// group, so that children of a driver end with it.
 pub(super) fn close(command: &mut Command, request: &Request) {
     command
         .args(request.args)
@@ -189,7 +191,7 @@ pub(super) fn close(command: &mut Command, request: &Request) {
         .env_clear()
         .env("LC_ALL", "C")
         .env("TMPDIR", request.dir)
-        // A cache between us and the compiler would answer without telling what its answer rests on.
+        // A compiler cache would answer without showing which files the answer depends on.
         .env("CCACHE_DISABLE", "1")
         .envs(request.env)
         .stdout(Stdio::piped())
@@ -202,7 +204,7 @@ pub(super) fn close(command: &mut Command, request: &Request) {
     }
 }
 
-/// What a program may take.
+/// The limits of a program.
 fn limits(request: &Request) -> Limits {
     Limits {
         memory: request.memory_mib.saturating_mul(1 << 20),
@@ -210,7 +212,7 @@ fn limits(request: &Request) -> Limits {
     }
 }
 
-/// Limits a program that has started without a supervisor.
+/// Sets the limits of a program that was started without a supervisor.
 pub(super) fn limit(child: &Child, request: &Request) {
     for (what, soft, hard) in limits(request).all() {
         let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
@@ -218,12 +220,12 @@ pub(super) fn limit(child: &Child, request: &Request) {
     }
 }
 
-/// A program that was started.
+/// A started program.
 struct Running {
     child: Child,
-    /// The line to its supervisor, where it has one.
+    /// The line to its supervisor, if it has one.
     line: Option<UnixStream>,
-    /// Can be read once the child has ended.
+    /// Becomes readable once the child has ended.
     ended: OwnedFd,
 }
 
@@ -240,7 +242,7 @@ impl Running {
         };
         close(&mut command, request);
         let mut child = command.spawn()?;
-        // Its end of the line is now the supervisor's alone.
+        // The other end of the line now belongs to the supervisor alone.
         drop(command);
         let pid = Pid::from_child(&child);
         if line.is_none() {
@@ -256,14 +258,14 @@ impl Running {
         }
     }
 
-    /// Ends it, if it has not ended, and what it started.
+    /// Ends the program, if it has not ended, and its descendants.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(line) = &self.line {
             let _ = line.shutdown(std::net::Shutdown::Write);
             let never = std::sync::atomic::AtomicBool::new(false);
             wait(&[PollFd::new(&self.ended, PollFlags::IN)], &never, ENDING);
         }
-        // The child is not waited for yet, so its group is still its own.
+        // The child has not been waited for, so the number of its group is still its own.
         let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         self.child.wait()
     }
@@ -315,7 +317,8 @@ fn once(request: &Request) -> Ended {
     }
 }
 
-/// The program that a command runs: where [`locate`] finds it, or what rustup starts there.
+/// The program that a command runs: the one that [`locate`] finds, or the one that rustup starts
+/// there.
 pub fn find(command: &str) -> Option<PathBuf> {
     let found = locate(command)?;
     if !is_rustup(&found) {
@@ -327,8 +330,8 @@ pub fn find(command: &str) -> Option<PathBuf> {
     Some(in_sysroot(&found, &said.stdout).unwrap_or(found))
 }
 
-/// Where a command is, as a shell would find it. A compiler that comes as a Python wheel
-/// (`zig-0.13.0`) is in one of the [`toolchains`] too, and so is one that `scripts/newest` has unpacked there.
+/// The path of a command, as a shell would find it. Compilers from Python wheels (`zig-0.13.0`) and
+/// compilers that `scripts/newest` unpacked are also looked for in the [`toolchains`].
 pub fn locate(command: &str) -> Option<PathBuf> {
     if command.contains('/') {
         let path = PathBuf::from(command);
@@ -353,21 +356,22 @@ pub fn locate(command: &str) -> Option<PathBuf> {
     found.or_else(in_toolchain)
 }
 
-/// A command in one of the folders of a folder of tool chains that hold packages of Debian as they would lie on a
-/// system; the first by name, so that it is always the same one.
+/// A command in the unpacked Debian packages of a folder of tool chains; the first by name, so that
+/// the choice is always the same.
 fn unpacked(toolchains: &Path, command: &str) -> Option<PathBuf> {
     let folders = toolchains.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     folders.map(|root| root.join("usr/bin").join(command)).filter(|p| p.is_file()).min()
 }
 
-/// The wheel that a command comes in: its name, its version, and where in it the program lies.
+/// The Python wheel of a command: its name, its version, and the path of the program in it.
 pub fn wheel(command: &str) -> Option<(&'static str, &str, &'static str)> {
     let version = command.strip_prefix("zig-")?;
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(("ziglang", version, "ziglang/zig"))
 }
 
-/// Folders with a folder for each compiler that no package system installs: that of the variable
-/// `LITMAKE_TOOLCHAINS`, `toolchains` here where that is allowed, and one of the user's. New ones go into the first.
+/// Folders with a folder for each compiler that was not installed by a package manager: the one in
+/// `LITMAKE_TOOLCHAINS`, `toolchains` in the working folder if that is allowed, and one of the
+/// user's. New compilers go into the first.
 pub fn toolchains() -> Vec<PathBuf> {
     let home =
         std::env::var_os("HOME").map(|h| Path::new(&h).join(".local/share/litmake/toolchains"));
@@ -377,13 +381,13 @@ pub fn toolchains() -> Vec<PathBuf> {
     [named, here, home].into_iter().flatten().collect()
 }
 
-/// Whether a program is a proxy of rustup: it starts a compiler that depends on an environment
-/// which compilers are not given, and has to be asked for it.
+/// Whether a program is a proxy of rustup. Which compiler it starts depends on environment
+/// variables that compilers are not given, so it has to be asked.
 pub(super) fn is_rustup(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| real.file_name().is_some_and(|name| name == "rustup"))
 }
 
-/// The compiler behind a proxy that said where its toolchain is.
+/// The compiler behind a proxy, from the proxy's output.
 pub(super) fn in_sysroot(proxy: &Path, said: &[u8]) -> Option<PathBuf> {
     let sysroot = std::str::from_utf8(said).ok()?;
     let program = Path::new(sysroot.trim()).join("bin").join(proxy.file_name()?);
@@ -465,12 +469,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let count = dir.path().join("count");
         for (what, expected, times) in [
-            // The first time alone.
+            // Only the first time.
             ("test $(wc -l < $C) = 1 && kill -KILL $$; exit 0", "Exit { code: 0", 2),
             ("kill -KILL $$", "Signal { signal: 9", 2),
             ("kill -SEGV $$", "Signal { signal: 11", 1),
             ("exit 1", "Exit { code: 1", 1),
-            // What a driver says of itself decides nothing.
+            // The output of a driver decides nothing.
             (
                 "echo 'fatal error: Killed signal terminated program cc1' >&2; exit 1",
                 "Exit { code: 1",
@@ -520,7 +524,7 @@ mod tests {
         assert!(find("sh").is_some());
     }
 
-    /// Of two folders of packages that have a command, it is always the first by name.
+    /// If two folders of packages have a command, the first by name is used.
     #[test]
     fn commands_are_found_in_folders_of_packages() {
         let dir = tempfile::tempdir().expect("a folder");

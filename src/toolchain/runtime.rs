@@ -1,8 +1,7 @@
-//! What a compiler brings along: which kind of compiler it is, and the runtime libraries that its
-//! programs are linked with. Libraries are part of what is tested: their code stands where it is
-//! called.
+//! The kind of a compiler, and the runtime libraries with which it links programs. The code of
+//! libraries is tested, too, because it is lifted where it is called.
 //!
-//! It does not know what is in them.
+//! It does not know what libraries contain.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,22 +20,21 @@ use litmake_lang::Language;
 use litmake_litmus::Arch;
 use litmake_profile::Profile;
 
-/// The kind of a compiler, and its libraries with some arguments. They are opened when they are
-/// needed.
+/// The kind of a compiler, and its libraries for some arguments. Libraries are opened on first use.
 #[derive(Default)]
 pub struct Runtime {
-    /// Whose options it takes.
+    /// The kind of the compiler.
     pub kind: Kind,
-    /// Its libraries.
+    /// The paths of the libraries.
     pub paths: Vec<PathBuf>,
     open: OnceLock<Vec<Library>>,
-    /// Whether the target's library is without its headers, once that was asked.
+    /// Whether the headers of the target's library are missing, once that was asked.
     pub lacks_headers: OnceLock<bool>,
     /// Whether the compiler has no integers of 128 bits for its target, once that was asked.
     pub lacks_int128: OnceLock<bool>,
 }
 
-/// What was found out later is the same where these are.
+/// The other fields follow from these.
 impl PartialEq for Runtime {
     fn eq(&self, other: &Runtime) -> bool {
         (self.kind, &self.paths) == (other.kind, &other.paths)
@@ -44,19 +42,20 @@ impl PartialEq for Runtime {
 }
 
 impl Runtime {
-    /// A kind with these libraries.
+    /// A runtime of this kind with these libraries.
     pub fn new(kind: Kind, paths: Vec<PathBuf>) -> Runtime {
         Runtime { kind, paths, ..Runtime::default() }
     }
 
-    /// Asks a compiler for its kind and where its libraries are; those that are not there are left
+    /// Asks a compiler for its kind and for its libraries; libraries that do not exist are left
     /// out.
     pub fn of(profile: &Profile, program: &Path) -> Runtime {
         let kind = Kind::asked(profile, program, &process::run).unwrap_or_default();
         Runtime::new(kind, Runtime::asked(profile, program, &process::run).0)
     }
 
-    /// The libraries of a compiler of a kind, remembered for as long as nothing that it looked at changes.
+    /// The runtime of a compiler of a known kind. The answer is stored for as long as nothing that
+    /// the compiler looked at changes.
     pub fn remembered(
         profile: &Profile,
         program: &Path,
@@ -75,14 +74,14 @@ impl Runtime {
         (Runtime::new(kind, answer.value), answer.evidence)
     }
 
-    /// Where its libraries are, and whether it gave an answer to each question.
+    /// The paths of the libraries, and whether the compiler answered each question.
     fn asked(
         profile: &Profile,
         program: &Path,
         run: &dyn Fn(&Request) -> Ended,
     ) -> (Vec<PathBuf>, bool) {
         let (mut paths, mut answered) = (Vec::new(), true);
-        // Code for GPUs, and what rustc makes, is linked with none of these.
+        // Code for GPUs and code of rustc is not linked with these libraries.
         if profile.language == Language::Rust || matches!(profile.arch, Arch::Ptx | Arch::Spirv) {
             return (paths, answered);
         }
@@ -107,13 +106,13 @@ impl Runtime {
         (paths, answered)
     }
 
-    /// A library that cannot be read is as one that is not there: what it defines is then
-    /// refused by name.
+    /// The opened libraries. One that cannot be read is treated as missing, so that the names that
+    /// it defines are rejected later.
     pub fn libraries(&self) -> &[Library] {
         self.open.get_or_init(|| self.paths.iter().filter_map(|p| Library::open(p).ok()).collect())
     }
 
-    /// A digest over the kind and the content of the libraries.
+    /// A digest of the kind and of the content of the libraries.
     pub fn digest(&self, known: &dyn Records) -> Digest {
         let mut key = Keyer::new("runtime/2").field("kind", self.kind.name().as_bytes());
         for path in &self.paths {

@@ -1,8 +1,8 @@
-//! Temporary folders that do not outlive who made them: they go with their value, and those of a
-//! process that was killed go with a later run. It does not know what is in them.
+//! Temporary folders that are removed with their value; folders of a killed process are removed by
+//! a later run.
 //!
-//! Each folder is locked for as long as its process lives, so that one whose lock can be had is
-//! surely dead.
+//! Each folder is locked while its process lives, so a folder whose lock is free belongs to a dead
+//! process. This module does not know what the folders contain.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,10 +14,11 @@ use tempfile::TempDir;
 
 use litmake_base::file;
 
-/// Other programs, and litmake before it locked its folders, call none so.
+/// The prefix of the folders' names. Neither other programs nor versions of litmake without locks
+/// use it.
 const PREFIX: &str = "litmake-scratch-";
 
-/// A temporary folder that no later process takes for one that was left behind.
+/// A temporary folder that no later process mistakes for one that was left behind.
 #[derive(Debug)]
 pub struct Scratch {
     // Dropped before the lock.
@@ -26,7 +27,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a folder; at the first one, folders of dead processes are removed.
+    /// Makes a folder. The first call also removes the folders of dead processes.
     pub fn new() -> io::Result<Scratch> {
         static SWEEP: Once = Once::new();
         let parent = std::env::temp_dir();
@@ -38,9 +39,9 @@ impl Scratch {
         loop {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
             let lock = open(dir.path())?;
-            // Where locks are not to be had, nobody can take it for dead either.
+            // If locks are not supported, no other process can take the lock either.
             let _ = lock.lock();
-            // Between its making and its lock it may have been taken for dead.
+            // Another process may have removed the folder before it was locked.
             let there = std::fs::metadata(dir.path());
             if there.is_ok_and(|m| lock.metadata().is_ok_and(|l| l.ino() == m.ino())) {
                 return Ok(Scratch { dir, _lock: lock });
@@ -48,19 +49,19 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Writes a file for a tool to read.
+    /// Writes a file for a tool.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
         let mut open = File::options();
         let open = open.write(true).create(true).truncate(true);
         open.open(self.path().join(name))?.write_all(content.as_ref())
     }
 
-    /// What a tool left under a name: a file, and not more than anyone needs.
+    /// Reads a file that a tool wrote, up to the usual limit of size.
     pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         file::read(&self.path().join(name), file::MAX_DATA)
     }
@@ -71,7 +72,7 @@ fn open(folder: &Path) -> io::Result<File> {
     File::open(folder)
 }
 
-/// Removes what dead processes left. What cannot be removed is left to the next.
+/// Removes the folders of dead processes. What cannot be removed is left to the next run.
 fn sweep(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -79,7 +80,7 @@ fn sweep(parent: &Path) {
         if !ours || !entry.file_type().is_ok_and(|t| t.is_dir()) {
             continue;
         }
-        // Those of others cannot be opened.
+        // Folders of other users cannot be opened.
         if let Ok(lock) = open(&entry.path())
             && lock.try_lock().is_ok()
         {

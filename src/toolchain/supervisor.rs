@@ -1,11 +1,10 @@
-//! A process between litmake and a tool that it runs. It limits the tool before it starts, and ends
-//! it with everything that it started once litmake asks for that or is no more, however it ended.
-//! It does not know what tools are.
+//! A process between litmake and a tool. It sets the tool's limits before the tool starts, and ends
+//! the tool and all its descendants once litmake asks for that or has ended, however it ended.
 //!
-//! What a tool leaves behind becomes the supervisor's child, whatever group or session it has moved
-//! to, so that nothing outlives the supervisor's own end but what it may not end (a program of
-//! another user). A supervisor that is itself killed takes the tool along, and not the tool's
-//! children.
+//! Orphaned descendants become the supervisor's children, whatever group or session they moved to,
+//! so nothing outlives the supervisor except processes that it may not kill (programs of another
+//! user). If the supervisor itself is killed, the tool dies with it, but not the tool's children.
+//! This module does not know what tools do.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,23 +19,23 @@ use litmake_base::file;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{self, Pid, Resource, Rlimit, Signal, WaitOptions};
 
-/// The first argument of a supervisor; then come the limits, the tool and the tool's arguments.
+/// The first argument of a supervisor. The limits, the tool and the tool's arguments follow.
 const MARK: &str = "--look-after";
 
 static PROGRAM: OnceLock<&'static Path> = OnceLock::new();
 
-/// What a tool may take.
+/// The limits of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Addresses, in bytes.
+    /// Address space, in bytes.
     pub memory: u64,
     /// Processor time, in seconds.
     pub cpu: u64,
 }
 
 impl Limits {
-    /// Each with a soft and a hard limit. The second limit on processor time ends what does not
-    /// heed the first.
+    /// The limits as pairs of soft and hard limits. The hard limit on processor time ends a tool
+    /// that ignores the soft one.
     pub fn all(self) -> [(Resource, u64, u64); 3] {
         [
             (Resource::As, self.memory, self.memory),
@@ -46,18 +45,17 @@ impl Limits {
     }
 }
 
-/// Says that this program calls [`asked`] when it starts, so that it can be its own supervisor.
+/// Declares that this program calls [`asked`] when it starts, so that it can be its own supervisor.
 pub fn is_this_program() {
-    // The path leads to the running program, even where its file was replaced.
+    // The path leads to the running program even if its file was replaced.
     let path = Path::new("/proc/self/exe");
     if path.exists() {
         let _ = PROGRAM.set(path);
     }
 }
 
-/// A command that runs a tool under a supervisor, to which the arguments of the tool are to be
-/// added, and the line to it: once that is closed, everything ends. Nothing where this program is
-/// none that can be a supervisor.
+/// A command that runs a tool under a supervisor, and the line to the supervisor: closing it ends
+/// everything. The tool's arguments are to be added. `None` if this program cannot be a supervisor.
 pub fn command(tool: &Path, limits: Limits) -> io::Result<Option<(Command, UnixStream)>> {
     let Some(program) = PROGRAM.get() else { return Ok(None) };
     let (ours, theirs) = UnixStream::pair()?;
@@ -68,7 +66,7 @@ pub fn command(tool: &Path, limits: Limits) -> io::Result<Option<(Command, UnixS
     Ok(Some((command, ours)))
 }
 
-/// The number of the error by which a tool did not start, as its supervisor told it.
+/// The number of the error with which a tool failed to start, as its supervisor reports it.
 pub fn not_started(line: &UnixStream) -> Option<i32> {
     let mut number = [0; 4];
     match rustix::io::read(line, &mut number) {
@@ -77,7 +75,7 @@ pub fn not_started(line: &UnixStream) -> Option<i32> {
     }
 }
 
-/// Where this process was started as a supervisor: does what one does.
+/// If this process was started as a supervisor, does its work and returns the exit code.
 pub fn asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     if args.next()? != MARK {
@@ -96,7 +94,7 @@ pub fn asked() -> Option<ExitCode> {
     })
 }
 
-/// How the tool ended; nothing where it was ended here.
+/// The status with which the tool ended; `None` if the supervisor ended it.
 fn look_after(
     tool: OsString,
     args: impl Iterator<Item = OsString>,
@@ -109,7 +107,7 @@ fn look_after(
     command.args(args).stdin(Stdio::null()).process_group(0);
     let prepare = move || {
         for (what, soft, hard) in limits.all() {
-            // A limit that is lower already stays.
+            // A limit that is already lower stays.
             let _ = process::setrlimit(what, Rlimit { current: Some(soft), maximum: Some(hard) });
         }
         process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -144,7 +142,8 @@ fn look_after(
     Ok(status)
 }
 
-/// Ends the children of this process, and theirs, which become its own, until there are none.
+/// Kills the children of this process, and their children, which become its own, until none is
+/// left.
 fn end_all() {
     loop {
         match process::wait(WaitOptions::NOHANG) {
@@ -172,11 +171,11 @@ fn children() -> Vec<Pid> {
 fn parent(pid: i32) -> Option<i32> {
     let path = format!("/proc/{pid}/stat");
     let stat = file::read_text(Path::new(&path), file::MAX_TEXT).ok()?;
-    // A program's name stands in brackets, and may have some in it.
+    // The program's name is in parentheses, and may contain some.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Ends this process as the tool ended, so that who waits for it sees that.
+/// Ends this process in the way in which the tool ended, for the process that waits for it.
 fn end_like(status: Option<ExitStatus>) -> ExitCode {
     let Some(status) = status else { return ExitCode::SUCCESS };
     if let Some(signal) = status.signal() {

@@ -1,7 +1,7 @@
-//! Profiles with a table: the operations of `<stdatomic.h>` as the assembly that the table says.
+//! Implements the operations of `<stdatomic.h>` with the assembly of a mapping.
 //!
-//! Each row becomes a function of inline assembly, so that the profile's compiler chooses
-//! registers and makes everything around it. It does not know what the assembly means.
+//! Each row becomes a function of inline assembly, so that the profile's compiler chooses registers
+//! and compiles everything else. This module does not know what the assembly means.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 use litmake_profile::mapping::{OPERATIONS, ORDERS, Operation, Table, WIDTHS, places};
 
-/// What a translation unit of some text needs before it.
+/// The definitions that a translation unit with this text needs.
 pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, Failure> {
     let mut out = String::from(COMMON);
     for name in OPERATIONS {
@@ -40,7 +40,7 @@ pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, Failure
     Ok(out)
 }
 
-/// Every operation of a name.
+/// All variants of an operation.
 fn operations(name: &'static str) -> Vec<Operation> {
     let mut out = Vec::new();
     for (order_name, order) in ORDERS {
@@ -171,7 +171,7 @@ fn function_text(
     Ok(format!("static inline __attribute__((always_inline)) {} {{ {body}}}\n", head(of, function)))
 }
 
-/// How an operand is written where the table does not say.
+/// The modifier of an operand if the table gives none.
 fn default_modifier(name: &str, width: u8, arch: Arch) -> &'static str {
     match (arch, name, width) {
         (_, "address", _) => "",
@@ -185,7 +185,7 @@ fn default_modifier(name: &str, width: u8, arch: Arch) -> &'static str {
     }
 }
 
-/// The letters that say a width in the names of instructions.
+/// The letters for a width in the names of instructions.
 fn size(width: u8, arch: Arch) -> &'static str {
     match (arch, width) {
         (Arch::AArch64, 32 | 64) | (Arch::Arm, 32) => "",
@@ -199,7 +199,7 @@ fn size(width: u8, arch: Arch) -> &'static str {
     }
 }
 
-/// The word for what a read-modify-write does.
+/// The word for the computation of a read-modify-write.
 fn operator(name: &str, arch: Arch) -> Result<&'static str, Failure> {
     let text = match (name, arch) {
         ("exchange", Arch::RiscV) => "swap",
@@ -216,7 +216,8 @@ fn operator(name: &str, arch: Arch) -> Result<&'static str, Failure> {
     Ok(text)
 }
 
-/// The macros of an operation: the function of the row where there is one, else the compiler's.
+/// The macros of an operation: they call the function of a row if there is one, else the compiler's
+/// operation.
 fn dispatch(name: &str, chain: &[(Operation, String)]) -> String {
     let choose = |end: String, call: &dyn Fn(&str) -> String| {
         chain.iter().rev().fold(end, |otherwise, (of, function)| {
@@ -276,7 +277,8 @@ fn dispatch(name: &str, chain: &[(Operation, String)]) -> String {
     out
 }
 
-/// Types, and the compilers' own operations under names that stay when macros are replaced.
+/// Types, and the compilers' own operations under names that stay available when the macros are
+/// replaced.
 const COMMON: &str = "\
 typedef unsigned char __attribute__((may_alias)) table_u8;
 typedef unsigned short __attribute__((may_alias)) table_u16;

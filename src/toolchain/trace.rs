@@ -1,8 +1,8 @@
-//! Runs a program as [`process`] does, and tells which files it and everything that it starts
-//! looked at: what was read, run or listed, and what was asked for and was not there.
+//! Runs a program like [`process`], and records which files it and its descendants looked at: files
+//! that were read, run or listed, and paths that did not exist.
 //!
-//! It works by `ptrace`, which needs no privilege and no helper and sees static programs too. It
-//! does not know what the programs are, nor what anyone makes of the files.
+//! It uses `ptrace`, which needs no privileges and no helper, and also works for static programs.
+//! It does not know what the programs do, nor what the files are used for.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -22,33 +22,34 @@ use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
 
-/// What a program wanted of a path.
+/// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Look {
-    /// What is there, if anything: its kind, size and time.
+    /// Whether there is something: its kind, size and time.
     Kind,
-    /// Where a link leads.
+    /// The target of a link.
     Link,
     /// The names in a folder.
     Names,
-    /// What is in a file.
+    /// The content of a file.
     Content,
 }
 
-/// What programs looked at.
+/// The looks of programs.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// By absolute path. A path can be looked at in several ways.
+    /// Absolute paths, with the kind of look. A path can have several.
     pub looked: BTreeSet<(PathBuf, Look)>,
-    /// What cannot be followed: other programs that were talked to, or calls of another machine.
+    /// Actions that cannot be observed: connections to other programs, and system calls of another
+    /// architecture.
     pub unseen: BTreeSet<String>,
 }
 
-/// The largest number of bytes of a path.
+/// The largest length of a path in bytes.
 const PATH_MAX: usize = 4096;
 
-/// Runs a program and follows it. Files in `own`, where the program may leave what it likes, are not
-/// told of. An error says why the program did not start or cannot be followed.
+/// Runs and traces a program. Files in `own`, where the program may leave its own files, are not
+/// recorded. An error says why the program did not start or cannot be traced.
 pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> {
     #[expect(clippy::disallowed_methods, reason = "what is followed has no other parent")]
     let mut command = Command::new(request.program);
@@ -70,7 +71,7 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
         let stderr = scope.spawn(move || err.map(read_all).unwrap_or_default());
         let (done, wait) = UnixStream::pair()?;
         let watchdog = scope.spawn(move || end_late(root, request, &wait));
-        // The kernel lets only the thread that started a program follow it: this one.
+        // Only the thread that started a program may trace it.
         let mut follower = Follower::new(root, request.program, own);
         let status = follower.follow();
         drop(done);
@@ -95,8 +96,8 @@ fn read_all(pipe: impl Read) -> Vec<u8> {
     bytes
 }
 
-/// Ends a program that takes too long or whose run is stopped, and says which. It returns once the
-/// other end of the line is closed.
+/// Ends a program that takes too long or whose run is stopped, and returns the reason. Returns
+/// `None` once the other end of the line is closed.
 fn end_late(root: pid_t, request: &Request, done: &UnixStream) -> Option<Ended> {
     let start = Instant::now();
     loop {
@@ -115,29 +116,30 @@ fn end_late(root: pid_t, request: &Request, done: &UnixStream) -> Option<Ended> 
     }
 }
 
-/// The variadic function of the C library, with arguments of the size that the kernel takes.
+/// The variadic function of the C library, with arguments of the size that the kernel expects.
 ///
 /// # Safety
-/// As the request has it: `data` is a valid address where the kernel writes.
+///
+/// As the request requires: `data` is a valid address if the kernel writes to it.
 unsafe fn ptrace(request: libc::c_uint, pid: pid_t, address: usize, data: usize) -> c_long {
     // SAFETY: the caller's.
     unsafe { libc::ptrace(request, pid, address as *mut c_void, data as *mut c_void) }
 }
 
-/// One system call that a thread is in.
+/// A system call that a thread is in.
 struct Call {
     number: c_long,
     args: [u64; 6],
-    /// The path that it names, read before the call, since an exec takes the memory away.
+    /// The path that it names. It is read before the call, because an exec removes the memory.
     path: Option<PathBuf>,
 }
 
 struct Follower {
     root: pid_t,
     own: Option<PathBuf>,
-    /// Threads and the calls that they are in.
+    /// The threads, and the system calls that they are in.
     threads: HashMap<pid_t, Option<Call>>,
-    /// What programs made themselves and then read again.
+    /// Files that programs wrote, which are not evidence if they are read later.
     made: BTreeSet<PathBuf>,
     trace: Trace,
 }
@@ -151,7 +153,7 @@ impl Follower {
         new
     }
 
-    /// Follows everything to its end, and gives that of the first program.
+    /// Traces everything to its end, and returns the status of the first program.
     fn follow(&mut self) -> ExitStatus {
         let mut end = None;
         loop {
@@ -163,7 +165,7 @@ impl Follower {
                 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
                     continue;
                 }
-                // Nobody is left.
+                // No process is left.
                 let made = std::mem::take(&mut self.made);
                 self.trace.looked.retain(|(path, _)| !made.contains(path));
                 return end.unwrap_or(ExitStatus::from_raw(libc::SIGKILL));
@@ -172,7 +174,7 @@ impl Follower {
                 self.threads.remove(&pid);
                 if pid == self.root {
                     end = Some(ExitStatus::from_raw(status));
-                    // What it left behind would hold its output for ever.
+                    // Its remaining processes would keep its output open for ever.
                     for left in self.threads.keys() {
                         // SAFETY: these are followed, so their numbers are theirs still.
                         unsafe { libc::kill(*left, libc::SIGKILL) };
@@ -181,8 +183,8 @@ impl Follower {
                 continue;
             }
             if end.is_some() {
-                // It had been started and had not shown itself when the first program ended.
-                // SAFETY: it is followed and stopped, so its number is its own.
+                // It was started before the first program ended, and reported itself later.
+                // SAFETY: it is traced and stopped, so its number is its own.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
                 continue;
             }
@@ -192,7 +194,7 @@ impl Follower {
         }
     }
 
-    /// Looks at a thread that stopped; the result is the signal that it is to be given.
+    /// Handles a stopped thread, and returns the signal to deliver.
     fn stopped(&mut self, pid: pid_t, status: c_int) -> c_int {
         let signal = libc::WSTOPSIG(status);
         let event = status >> 16;
@@ -208,7 +210,7 @@ impl Follower {
                 // SAFETY: options in place of data, as this request wants them.
                 unsafe { ptrace(libc::PTRACE_SETOPTIONS, pid, 0, options as usize) };
             }
-            // The first stop of each is the kernel's, and no signal.
+            // The first stop of each thread is the kernel's, and not a signal.
             return 0;
         }
         if signal == libc::SIGTRAP | 0x80 {
@@ -231,7 +233,7 @@ impl Follower {
         }
     }
 
-    /// The number that the thread had which ran a program, where it was another.
+    /// The former number of the thread that ran a program, if it changed.
     fn former(&self, pid: pid_t) -> Option<pid_t> {
         let mut old: libc::c_ulong = 0;
         // SAFETY: the kernel writes one word.
@@ -239,7 +241,7 @@ impl Follower {
         (got == 0 && old as pid_t != pid).then_some(old as pid_t)
     }
 
-    /// A thread enters a system call or comes back from one.
+    /// Handles the start or the end of a system call.
     fn called(&mut self, pid: pid_t) {
         // SAFETY: all zeros is a valid value of this plain structure.
         let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
@@ -274,8 +276,8 @@ impl Follower {
         }
     }
 
-    /// Notes what a call was about. What matters of its result is only whether it worked: what is
-    /// there is looked at again when all has ended.
+    /// Records a finished call. Of its result, only success matters: the files are looked at again
+    /// when all programs have ended.
     fn came_back(&mut self, pid: pid_t, call: Call, result: i64) {
         let Call { number, args, path } = call;
         let fd = || std::fs::read_link(format!("/proc/{pid}/fd/{}", args[0] as i32)).ok();
@@ -313,7 +315,7 @@ impl Follower {
                 }
             }
             None if [libc::SYS_execve, libc::SYS_execveat].contains(&number) => {
-                // It came back, so nothing was run.
+                // The call returned, so no program was run.
                 self.look(path, Look::Kind);
             }
             None if LINKS.contains(&number) => self.look(path, Look::Link),
@@ -321,8 +323,8 @@ impl Follower {
         }
     }
 
-    /// A program was run: its file is read, and what the kernel reads for it, of which no call
-    /// tells.
+    /// Records a program that was run: its file, and the files that the kernel reads for it without
+    /// a system call.
     fn ran(&mut self, path: PathBuf) {
         let mut next = Some(path);
         for _ in 0..4 {
@@ -341,8 +343,8 @@ impl Follower {
     }
 }
 
-/// What the kernel starts in place of a file, or beside it: a script's interpreter, a program's
-/// loader.
+/// The program that the kernel starts for a file: the interpreter of a script, or the loader of a
+/// program.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     use object::read::elf::{FileHeader, ProgramHeader};
     fn of<E: FileHeader<Endian = object::Endianness>>(
@@ -356,7 +358,7 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     }
     let mut head = Vec::new();
     let file = file::open(path).ok()?;
-    // Interpreters are named in the first page of every program there is.
+    // Every known program names its interpreter in the first page.
     file.take(1 << 16).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|b| *b == b'\n').next()?;
@@ -381,7 +383,7 @@ const NATIVE: u32 = 0xc000_00f3;
 #[cfg(target_arch = "powerpc64")]
 const NATIVE: u32 = if cfg!(target_endian = "little") { 0xc000_0015 } else { 0x8000_0015 };
 
-/// Calls with a path alone, which newer kernels' processors do not have.
+/// Calls with only a path, which newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 mod old {
     pub const PATHS: [libc::c_long; 8] = [
@@ -415,7 +417,7 @@ mod old {
 }
 use old::{LINKS, RENAMES};
 
-/// Where a call that looks at a path has it: the argument with the folder, and that with the path.
+/// The arguments of a call that looks at a path: the folder and the path.
 fn path_of(number: c_long) -> Option<(Option<usize>, usize)> {
     const AT: [c_long; 8] = [
         libc::SYS_openat,
@@ -434,7 +436,7 @@ fn path_of(number: c_long) -> Option<(Option<usize>, usize)> {
     }
 }
 
-/// With which flags a call opens a file, if that is what it does.
+/// The flags with which a call opens a file, if it opens one.
 fn opening(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<i32> {
     match number {
         libc::SYS_openat => Some(args[2] as i32),
@@ -468,7 +470,7 @@ fn at(pid: pid_t, folder: u64, address: u64) -> Option<PathBuf> {
     Some(std::fs::read_link(folder).ok()?.join(path))
 }
 
-/// Bytes of another process, as many as can be read.
+/// The readable bytes at an address of another process.
 fn memory(pid: pid_t, address: u64, length: usize) -> Vec<u8> {
     let mut out = vec![0u8; length];
     let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: length };
@@ -479,7 +481,7 @@ fn memory(pid: pid_t, address: u64, length: usize) -> Vec<u8> {
     out
 }
 
-/// A text that ends with a zero. It is read page by page, since the page behind it may not exist.
+/// A text that ends with a zero. It is read page by page, because the next page may not exist.
 fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut address = address;
@@ -499,7 +501,7 @@ fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
     None
 }
 
-/// Whom a program talks to, for people.
+/// The program that another program connects to, for people.
 fn peer(pid: pid_t, address: u64, length: u64) -> String {
     let bytes = memory(pid, address, length.min(256) as usize);
     let family = bytes.get(..2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
@@ -589,12 +591,12 @@ mod tests {
         let (ended, _) = follow("sleep 1000 & echo $!", dir.path());
         let Ended::Exit { code: 0, stdout, .. } = ended else { panic!("{ended:?}") };
         let child: i32 = String::from_utf8(stdout).unwrap().trim().parse().unwrap();
-        // It is gone, or dead and not yet taken notice of by whoever has to.
+        // The process is gone, or is a zombie that its parent has not waited for.
         let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");
     }
 
-    /// The first program may end before a child of it has shown itself for the first time.
+    /// The first program may end before one of its children has reported itself.
     #[test]
     fn a_child_that_was_only_just_started_is_ended() {
         let dir = tempfile::tempdir().unwrap();

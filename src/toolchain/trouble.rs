@@ -1,24 +1,24 @@
-//! Why a compiler or a linker gave nothing: what a tool says about its input is told from what befell
-//! the tool.
+//! Classifies the failures of compilers and linkers: rejections of the input, and failures of the
+//! tool itself.
 //!
-//! A tool's output decides nothing here, but that a tool which calls itself crashed is believed: what
-//! crashed is never kept, so that its words can only spare it from being kept.
+//! The output of a tool decides nothing, with one exception: a tool that says that it crashed is
+//! believed, because crashes are never stored. This module does not know what tools do.
 
 use std::time::Duration;
 
 use super::process::Ended;
 use litmake_base::failure::{Failure, FailureKind, Fault};
 
-/// What compilers say of themselves when they end against their will.
+/// Messages of compilers that crashed.
 const CRASHED: [&str; 3] =
     ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
 
-/// What the end of a tool means, of which nothing is known but that it had so much time.
+/// Judges the end of a tool, given only its time limit.
 pub fn judge(name: &str, ended: Ended, timeout: Duration) -> Result<(), Failure> {
     let broken = |fault, what: String| Err(Failure::broken(fault, format!("{name} {what}")));
     match ended {
         Ended::Exit { code: 0, .. } => Ok(()),
-        // A driver that tells of its child's end does not end so itself.
+        // A driver that reports the crash of its child exits with an ordinary status.
         Ended::Exit { stderr, .. } if CRASHED.iter().any(|c| stderr.contains(c)) => {
             broken(Fault::Crashed(None), format!("crashed: {}", first_error(&stderr)))
         }
@@ -37,13 +37,13 @@ pub fn judge(name: &str, ended: Ended, timeout: Duration) -> Result<(), Failure>
     }
 }
 
-/// Whether a tool said no, and nobody has looked whose doing that is.
+/// Whether a tool rejected its input, and the cause is still open.
 pub fn is_open(failure: &Failure) -> bool {
     failure.kind == FailureKind::Broken(Fault::Open)
 }
 
-/// Settles whose doing it is that a tool says no. `control` asks it about a plain input, in the same
-/// way and in the same place, and `again` about the input itself once more.
+/// Decides who is to blame for a rejection. `control` runs the tool on a simple input in the same
+/// way and place, and `again` runs it on the input once more.
 pub fn settle<T>(
     first: Result<T, Failure>,
     control: impl FnOnce() -> Result<(), Failure>,
@@ -67,7 +67,7 @@ pub fn settle<T>(
     }
 }
 
-/// The line of a tool's output that says what is wrong.
+/// The line of a tool's output that states the error.
 pub fn first_error(text: &str) -> String {
     let wanted = ["error", "Error", "Assertion", "crash", "fatal"];
     let line = text
@@ -96,10 +96,10 @@ mod tests {
         let refused = settle(no("__int128"), || Ok(()), || no("__int128"));
         let said = "cc failed with status 1: error: __int128";
         assert_eq!(refused, Err(Failure::new(FailureKind::Refused, said)));
-        // A disk that is full.
+        // A full disk.
         let full = settle(no("No space left"), || no("No space left"), || panic!("no second try"));
         assert_eq!(kind(full), FailureKind::Broken(Fault::Machine));
-        // One that was full for a moment.
+        // A disk that was full for a moment.
         assert_eq!(settle(no("No space left"), || Ok(()), || Ok(())), Ok(()));
     }
 

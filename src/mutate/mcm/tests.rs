@@ -1,5 +1,5 @@
-//! The names and keys of the tests of the paper. What they may show is tested where there is an oracle, in
-//! `gpu`.
+//! Tests of the names and keys of the paper's tests. Their outcomes are tested in `gpu`, which has
+//! an oracle.
 
 use std::collections::BTreeSet;
 

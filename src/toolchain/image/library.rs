@@ -1,4 +1,6 @@
-//! Static libraries: which member defines a name, and its bytes. It does not know what is in them.
+//! Reads static libraries: finds the member that defines a name, and gives its bytes.
+//!
+//! It does not know what members contain.
 
 use litmake_base::failure::Failure;
 use std::collections::HashMap;
@@ -7,17 +9,17 @@ use std::path::{Path, PathBuf};
 use litmake_base::file;
 use object::read::archive::ArchiveFile;
 
-/// A library that would be linked.
+/// A static library.
 pub struct Library {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
     data: Vec<u8>,
-    /// By name, the range of the member that defines it.
+    /// The range of the member that defines each name.
     members: HashMap<String, (u64, u64)>,
 }
 
 impl Library {
-    /// Reads an archive, and which member defines what.
+    /// Reads an archive and its index of names.
     pub fn open(path: &Path) -> Result<Library, Failure> {
         let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         let data = file::read(path, file::MAX_DATA).map_err(|e| bad(&e))?;
@@ -36,7 +38,7 @@ impl Library {
         Ok(Library { path: path.to_path_buf(), data, members })
     }
 
-    /// The member that defines a name, with a number that tells members apart.
+    /// The member that defines a name, with a number that identifies the member.
     fn member_of(&self, name: &str) -> Option<(u64, &[u8])> {
         let (offset, size) = self.members.get(name)?;
         let from = usize::try_from(*offset).ok()?;
@@ -45,7 +47,7 @@ impl Library {
     }
 }
 
-/// The member of the first of some libraries that defines a name, with what tells it from others.
+/// The first member of these libraries that defines a name, with its identity.
 pub fn member<'a>(
     libraries: impl IntoIterator<Item = &'a Library>,
     name: &str,

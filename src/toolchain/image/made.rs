@@ -1,10 +1,12 @@
-//! Functions that no library has, because linkers write them: what saves and restores registers in
-//! Power's code that is to be small. It knows their names and encodings, and nothing of images.
+//! Functions that linkers write instead of libraries: those that save and restore registers in
+//! Power's code for small size.
+//!
+//! It knows their names and encodings, and nothing of images.
 
 use litmake_litmus::Arch;
 
-/// The code of such a function, by its name ("64-Bit ELF V2 ABI Specification: Power
-/// Architecture", section 2.3.3).
+/// The code of such a function, by name ("64-Bit ELF V2 ABI Specification: Power Architecture",
+/// section 2.3.3).
 pub(super) fn code(arch: Arch, name: &str) -> Option<Vec<u32>> {
     if arch != Arch::Ppc {
         return None;
@@ -18,8 +20,8 @@ pub(super) fn code(arch: Arch, name: &str) -> Option<Vec<u32>> {
         "_restgpr1" => (true, 12, false),
         _ => return None,
     };
-    // Each register lies below the base, the last one nearest; the return address where callers
-    // keep it.
+    // The registers are stored below the base, the last one nearest to it. The return address is
+    // stored in the caller's slot.
     let access = |register: u32, offset: i32| {
         let opcode: u32 = if load { LD } else { STD };
         opcode << 26 | register << 21 | base << 16 | (offset as u32 & 0xfffc)

@@ -1,8 +1,7 @@
-//! Object files as they would lie in memory: sections at addresses, symbols resolved (from the
-//! libraries that would be linked too), relocations applied, so that what code computes with
-//! addresses comes out as numbers.
+//! Places object files in memory: sections get addresses, symbols are resolved (also from
+//! libraries), and relocations are applied, so that computations with addresses give numbers.
 //!
-//! It does not know instructions beyond the fields that relocations fill, nor litmus tests.
+//! It does not know litmus tests, and of instructions only the fields that relocations fill.
 
 pub mod library;
 mod made;
@@ -21,23 +20,23 @@ use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 use relocate::{Fill, Fix};
 
-/// Everything lies within reach of the shortest calls, and below 2^31.
+/// All addresses are within reach of the shortest calls, and below 2^31.
 const SECTIONS: u64 = 0x5a00_0000;
 const OFFSETS: u64 = 0x5a80_0000;
 const MISSING: u64 = 0x5ac0_0000;
 const END: u64 = 0x5b00_0000;
-/// The table of offsets is this large at most, so that its register reaches all of it.
+/// The largest table of offsets whose entries its register can all reach.
 const MAX_OFFSETS: u64 = 0xf000;
-/// Sections of variables and common symbols begin at multiples of this.
+/// The alignment of sections of variables and of common symbols.
 const VARIABLES: u64 = 64;
 const MAX_OBJECTS: usize = 512;
 
-/// What lies at an address.
+/// The content at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Instructions.
     Code,
-    /// What no thread can change.
+    /// Data that no thread can change.
     Constant,
     /// Variables.
     Data,
@@ -50,57 +49,57 @@ struct Section {
     kind: Kind,
 }
 
-/// A function of the object code, of the library, or one that linkers write.
+/// A function of the object code or of a library, or one that linkers write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its symbol.
+    /// The symbol.
     pub name: String,
     /// The address of its first instruction.
     pub start: u64,
-    /// The address behind its last one.
+    /// The address after its last instruction.
     pub end: u64,
-    /// Thumb code, on Arm.
+    /// Whether it is Thumb code, on Arm.
     pub thumb: bool,
 }
 
 /// A variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its symbol.
+    /// The symbol.
     pub name: String,
-    /// Its address.
+    /// The address.
     pub at: u64,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub size: u64,
 }
 
-/// Object code as it would lie in memory, relocated.
+/// Object code placed in memory, with relocations applied.
 pub struct Image {
     /// The instruction set.
     pub arch: Arch,
     /// Whether it is big-endian.
     pub big: bool,
-    /// MIPS of release 6, which has encodings of its own.
+    /// Whether the code is for MIPS release 6, which has its own encodings.
     pub release6: bool,
     sections: Vec<Section>,
     functions: BTreeMap<u64, Function>,
     variables: BTreeMap<u64, Variable>,
     globals: HashMap<String, Symbol>,
-    /// What has no definition anywhere, by its stand-in address.
+    /// Undefined symbols, by their stand-in addresses.
     missing: BTreeMap<u64, String>,
     missing_at: HashMap<String, u64>,
-    /// Functions of which several versions exist, with the code that chooses.
+    /// Functions with several versions (ifuncs), with the address of the resolver.
     chosen: HashMap<String, u64>,
     offsets: HashMap<u64, u64>,
     offset_values: Vec<u64>,
     next: u64,
-    /// Code that a linker made, by its first address and its end.
+    /// Ranges of code that a linker made.
     stubs: Vec<(u64, u64)>,
-    /// The offset-table's section of Power, from which its register is set.
+    /// The section of Power's table of offsets, from which its register is set.
     toc: Option<u64>,
-    /// What is added to addresses that people give.
+    /// The difference between addresses here and those that users give.
     base: u64,
-    /// Functions may have lost their names.
+    /// Whether functions may have no symbols.
     nameless: bool,
 }
 
@@ -108,7 +107,8 @@ pub struct Image {
 struct Symbol {
     at: u64,
     thumb: bool,
-    /// Distance of the entry for callers that share the offset table (Power).
+    /// The distance from the symbol to the entry for callers that share the table of offsets
+    /// (Power).
     local_entry: u64,
     weak: bool,
 }
@@ -128,12 +128,12 @@ struct RawFix {
     implicit: bool,
 }
 
-/// Bytes of the word that code accesses around a small value.
+/// The bytes of the word that code accesses around a small value.
 const WORD: u64 = 8;
 
-/// How far into its word a value of so many bytes lies, in big-endian code. Wherever a small value
-/// lies is right; at the end of its word it is what the word has in its lowest bits, as in memory
-/// that is little endian, where it begins the word.
+/// The offset in its word of a value with this size, in big-endian code. Any offset is correct; at
+/// the end of the word the value is in the word's lowest bits, as it is in little-endian memory at
+/// the beginning.
 pub fn pad(size: u64) -> u64 {
     match size {
         1 | 2 | 4 => WORD - size,
@@ -141,7 +141,7 @@ pub fn pad(size: u64) -> u64 {
     }
 }
 
-/// The dialect of a processor's code.
+/// The dialect of an architecture's code.
 fn dialect(of: Architecture) -> Option<Arch> {
     Some(match of {
         Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => Arch::AArch64,
@@ -197,14 +197,14 @@ impl Image {
         }
     }
 
-    /// Whether an object file is a program or a shared library, whose addresses are final.
+    /// Whether an object file is a program or a shared library, with final addresses.
     pub fn is_linked(bytes: &[u8]) -> bool {
         use object::ObjectKind;
         let kind = object::File::parse(bytes).map(|f| f.kind());
         matches!(kind, Ok(ObjectKind::Dynamic | ObjectKind::Executable))
     }
 
-    /// Machine code alone, whose addresses count from its first byte.
+    /// Bare machine code, with addresses that count from its first byte.
     pub fn of_code(arch: Arch, bytes: &[u8]) -> Result<Image, Failure> {
         let mut image = Image::empty(arch);
         let size = bytes.len() as u64;
@@ -215,7 +215,7 @@ impl Image {
         Ok(image)
     }
 
-    /// An object file, with what it needs from libraries.
+    /// An object file together with the library members that it needs.
     pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, Failure> {
         let mut image = Image::empty(arch);
         let mut loaded = vec![image.load(object, false)?];
@@ -252,7 +252,7 @@ impl Image {
         Ok(at)
     }
 
-    /// A small variable of big-endian code lies at the end of its word.
+    /// The address of a small variable, which in big-endian code is at the end of its word.
     fn at_end(&mut self, at: u64, size: u64) -> u64 {
         if !self.big || pad(size) == 0 {
             return at;
@@ -261,7 +261,7 @@ impl Image {
         at + pad(size)
     }
 
-    /// Loads an object file; or a program, whose addresses are final.
+    /// Loads an object file, or a program with final addresses.
     fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, Failure> {
         let bad = |e: object::Error| format!("the object file cannot be read: {e}");
         let file = object::File::parse(bytes).map_err(bad)?;
@@ -278,7 +278,7 @@ impl Image {
             self.big = !file.is_little_endian();
             self.release6 = self.arch == Arch::Mips && release6;
         } else if other || self.arch == Arch::Mips && self.release6 != release6 {
-            // A linker refuses to put these together.
+            // A linker refuses to link these.
             let (symbols, undefined, fixes) = Default::default();
             return Ok(Loaded { symbols, undefined, fixes });
         }
@@ -293,7 +293,7 @@ impl Image {
                 continue;
             }
             let name = section.name().unwrap_or_default();
-            // Tables that the linker fills and that nobody writes after.
+            // The linker fills these tables, and nothing writes them later.
             let constant =
                 !write || [".toc", ".got", ".data.rel.ro"].iter().any(|p| name.starts_with(p));
             let kind = match (code, constant) {
@@ -301,7 +301,7 @@ impl Image {
                 (_, true) => Kind::Constant,
                 _ => Kind::Data,
             };
-            // What changes has room around it, so that the word in which a variable lies is its own.
+            // Data has room around it, so that no other variable shares its word.
             let align = match kind {
                 Kind::Data => section.align().max(VARIABLES),
                 Kind::Code | Kind::Constant => section.align(),
@@ -322,7 +322,7 @@ impl Image {
             self.sections.push(Section { at, bytes, size: section.size(), kind });
         }
         let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
-        // A shared library may have lost all symbols but those that programs are linked by.
+        // A shared library may have only dynamic symbols.
         let dynamic = linked.then(|| file.dynamic_symbols()).into_iter().flatten();
         for symbol in file.symbols().chain(dynamic) {
             let index = symbol.index().0;
@@ -356,7 +356,7 @@ impl Image {
             };
             let thumb = self.arch == Arch::Arm && matches!(st_type, 2 | 10) && at & 1 == 1;
             let at = if thumb { at & !1 } else { at };
-            // A function that is chosen when the program starts has no code of its own.
+            // An ifunc is resolved when the program starts and has no code of its own.
             if st_type == 10 {
                 let (start, end) = (at, at.saturating_add(symbol.size()));
                 let chooser = Function { name: name.clone(), start, end, thumb };
@@ -385,7 +385,7 @@ impl Image {
                     self.functions.insert(at, function);
                 }
             } else if st_type == 0 && symbol.is_global() && self.kind_at(at) == Some(Kind::Code) {
-                // People who write assembly need not say what is a function.
+                // Assembly need not mark functions.
                 let (name, start, end) = (name.clone(), at, at);
                 self.functions.entry(at).or_insert(Function { name, start, end, thumb });
             } else if matches!(symbol.section(), SymbolSection::Section(_) | SymbolSection::Common)
@@ -487,7 +487,7 @@ impl Image {
             };
             match fill.apply(&fix, bytes, &mut slot) {
                 Ok(()) => {}
-                // Tables for debuggers and unwinders have kinds of their own.
+                // Tables for debuggers and unwinders use other kinds of relocations.
                 Err(_) if !code => {}
                 Err(failure) => return Err(failure),
             }
@@ -498,14 +498,14 @@ impl Image {
         Ok(())
     }
 
-    /// What Power's code takes for its table of offsets: 0x8000 past where it starts.
+    /// The value of Power's table register: 0x8000 past the start of the table.
     fn toc_base(&self) -> u64 {
         self.toc.unwrap_or(OFFSETS) + 0x8000
     }
 
-    /// A symbol by name; one that is nowhere gets an address that stands for it.
+    /// A symbol by name; an undefined one gets a stand-in address.
     fn find(&mut self, name: &str) -> Symbol {
-        // Names that the linker makes.
+        // Symbols that the linker defines.
         let made = match name {
             ".TOC." => Some(self.toc_base()),
             "_GLOBAL_OFFSET_TABLE_" => Some(OFFSETS),
@@ -526,7 +526,7 @@ impl Image {
         self.stand_in(name)
     }
 
-    /// A function that is in no object file.
+    /// Adds a function that is in no object file.
     fn add_code(&mut self, name: &str, words: &[u32]) -> Result<Symbol, Failure> {
         let size = 4 * words.len() as u64;
         let at = self.place(size, 16)?;
@@ -540,7 +540,7 @@ impl Image {
         Ok(symbol)
     }
 
-    /// An address for what has no code or data.
+    /// The stand-in address of an undefined symbol.
     fn stand_in(&mut self, name: &str) -> Symbol {
         let next = MISSING + 64 * self.missing.len() as u64;
         let at = *self.missing_at.entry(name.to_string()).or_insert(next.min(END - 64));
@@ -548,7 +548,7 @@ impl Image {
         Symbol { at, thumb: false, local_entry: 0, weak: false }
     }
 
-    /// The function of a symbol, or the one that begins at an address (`0x1240`).
+    /// The function of a symbol, or the function at an address (`0x1240`).
     pub fn function_named(&self, name: &str) -> Option<Function> {
         let address = || u64::from_str_radix(name.strip_prefix("0x")?, 16).ok();
         let (at, thumb) = match self.globals.get(name) {
@@ -558,12 +558,13 @@ impl Image {
         if let Some(function) = self.functions.get(&at) {
             return Some(self.sized(function.clone()));
         }
-        // A symbol that nobody calls a function ends where the next one begins.
+        // A symbol without the type of a function ends where the next one begins.
         self.section_at(at).filter(|s| s.kind == Kind::Code)?;
         Some(self.sized(Function { name: name.to_string(), start: at, end: at, thumb }))
     }
 
-    /// A function without a size ends where the next one or its section does.
+    /// Gives a size to a function that has none: it ends at the next function or at the end of its
+    /// section.
     fn sized(&self, mut function: Function) -> Function {
         if function.end == function.start
             && let Some(section) = self.section_at(function.start)
@@ -575,19 +576,19 @@ impl Image {
         function
     }
 
-    /// The function that an address of code begins, where functions may have lost their names.
+    /// The function that begins at an address of code, if functions may have no symbols.
     pub fn nameless_at(&self, at: u64) -> Option<Function> {
         self.section_at(at).filter(|s| self.nameless && s.kind == Kind::Code)?;
         let name = format!("{:#x}", at.wrapping_sub(self.base));
         Some(self.sized(Function { name, start: at, end: at, thumb: false }))
     }
 
-    /// Whether an address lies in code that a linker made.
+    /// Whether an address is in code that a linker made.
     pub fn is_stub(&self, at: u64) -> bool {
         self.stubs.iter().any(|(from, to)| (*from..*to).contains(&at))
     }
 
-    /// A place in the code, for people.
+    /// A place in the code, as text for people.
     pub fn shown(&self, at: u64) -> String {
         match self.function_at(at) {
             Some(f) => format!("`{}`+{:#x}", f.name, at - f.start),
@@ -595,12 +596,12 @@ impl Image {
         }
     }
 
-    /// All functions, by their addresses.
+    /// All functions, in the order of their addresses.
     pub fn functions(&self) -> impl Iterator<Item = &Function> {
         self.functions.values()
     }
 
-    /// All variables that have names, by their addresses.
+    /// All variables with symbols, in the order of their addresses.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         let is_data = |v: &&Variable| self.kind_at(v.at) == Some(Kind::Data);
         self.variables.values().filter(is_data)
@@ -611,7 +612,7 @@ impl Image {
         self.globals.get(name).map(|s| s.at)
     }
 
-    /// The function that an address of code lies in.
+    /// The function that contains an address.
     pub fn function_at(&self, at: u64) -> Option<Function> {
         if let Some((from, to)) = self.stubs.iter().find(|(from, to)| (*from..*to).contains(&at)) {
             let name = format!("the linker's code at {from:#x}");
@@ -632,7 +633,7 @@ impl Image {
         section.bytes.get((at - section.at) as usize..)
     }
 
-    /// What lies at an address, where anything does.
+    /// The kind of content at an address, if there is any.
     pub fn kind_at(&self, at: u64) -> Option<Kind> {
         if (OFFSETS..OFFSETS + 0x1_0000).contains(&at) {
             return Some(Kind::Constant);
@@ -640,24 +641,24 @@ impl Image {
         self.section_at(at).map(|s| s.kind)
     }
 
-    /// The name of what is called or read and has no definition.
+    /// The name of the undefined symbol with this stand-in address.
     pub fn missing_at(&self, at: u64) -> Option<&str> {
         let (start, name) = self.missing.range(..=at).next_back()?;
         (at - start < 64).then_some(name.as_str())
     }
 
-    /// Where code for a name is chosen when the program starts, the function that chooses.
+    /// The resolver of an ifunc.
     pub fn chooser(&self, name: &str) -> Option<Function> {
         self.function_at(*self.chosen.get(name)?)
     }
 
-    /// The variable that an address lies in.
+    /// The variable that contains an address.
     pub fn variable_at(&self, at: u64) -> Option<&Variable> {
         let (_, v) = self.variables.range(..=at).next_back()?;
         (at - v.at < v.size).then_some(v)
     }
 
-    /// `size` bytes as a number.
+    /// Reads `size` bytes as a number.
     pub fn read(&self, at: u64, size: u8) -> Option<u128> {
         let mut bytes = [0u8; 16];
         let bytes = bytes.get_mut(..usize::from(size))?;

@@ -1,7 +1,7 @@
-//! Linked programs as they lie in memory: all addresses are the linker's, but for those of code that
-//! is chosen when the program starts.
+//! Linked programs in memory: all addresses are the linker's, except those of ifuncs, which are
+//! resolved when the program starts.
 //!
-//! It does not know how they were linked.
+//! It does not know how programs are linked.
 
 use object::read::elf::{FileHeader, SectionHeader};
 
@@ -9,24 +9,24 @@ use super::{Image, MISSING, SECTIONS};
 use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 
-/// The addresses of a linked program begin here.
+/// The first address of a linked program.
 pub const BASE: u64 = SECTIONS;
 
-/// The address that stands for what has no definition, by its number.
+/// The stand-in address of the undefined symbol with this number.
 pub fn stand_in(n: usize) -> u64 {
     MISSING + 64 * n as u64
 }
 
-/// A place that takes the address of a function which is chosen by another one.
+/// A place that takes the address of a resolved ifunc.
 struct Chosen {
     place: u64,
-    /// Where relocations say so themselves; else it lies at the place.
+    /// The resolver, if the relocation names it; otherwise its address is stored at the place.
     chooser: Option<u64>,
 }
 
 impl Image {
-    /// A linked program. `missing` are names without a definition, with what the linker took for
-    /// their addresses.
+    /// A linked program. `missing` are undefined names with the addresses that the linker used for
+    /// them.
     pub fn of_program(
         arch: Arch,
         bytes: &[u8],
@@ -63,8 +63,8 @@ impl Image {
         Ok(image)
     }
 
-    /// A shared library, or a program that lies anywhere: what whoever loads it would fill in is filled
-    /// in.
+    /// A shared library, or a position-independent program, with the relocations applied that a
+    /// loader would apply.
     pub fn of_shared(arch: Arch, bytes: &[u8]) -> Result<Image, Failure> {
         use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget};
         let mut image = Image::of_program(arch, bytes, &[])?;
@@ -88,7 +88,7 @@ impl Image {
             };
             let value = match (filled(arch, r_type.0), name.filter(|n| !n.is_empty())) {
                 (Some(Fills::Address), Some(name)) => {
-                    // In a table of addresses, nothing is added.
+                    // Entries of the table of offsets have no addend.
                     let table = image.kind_at(place) == Some(super::Kind::Constant);
                     let addend = if relocation.has_implicit_addend() && table { 0 } else { addend };
                     let at = match image.globals.get(&name) {
@@ -119,16 +119,16 @@ impl Image {
     }
 }
 
-/// What whoever loads a library fills in.
+/// The relocations that a loader applies.
 enum Fills {
     /// The address of a symbol.
     Address,
-    /// An address of the library itself.
+    /// An address in the library itself.
     Base,
 }
 
-/// What a relocation that is left in a library asks for, by its number. Others (of variables that each
-/// thread has for itself) are left as they are: what lies there is no address.
+/// The meaning of a relocation in a library, by its number. Others (for thread-local variables) are
+/// left alone, because no address is stored there.
 fn filled(arch: Arch, kind: u32) -> Option<Fills> {
     let (address, base): (&[u32], u32) = match arch {
         Arch::X86_64 => (&[1, 6, 7], 8),
@@ -146,7 +146,7 @@ fn filled(arch: Arch, kind: u32) -> Option<Fills> {
     }
 }
 
-/// What a relocation of code that is chosen is called, in numbers.
+/// Whether a relocation is for an ifunc.
 fn is_chosen(arch: Arch, kind: u32) -> bool {
     match arch {
         Arch::X86_64 => kind == 37,
@@ -160,8 +160,7 @@ fn is_chosen(arch: Arch, kind: u32) -> bool {
 
 type Found = (Vec<Chosen>, Vec<(u64, u64)>);
 
-/// The relocations that are left to who starts the program, and the sections of jumps that the
-/// linker made.
+/// The relocations of ifuncs, and the sections of jumps that the linker made.
 fn read<H: FileHeader<Endian = object::Endianness>>(
     arch: Arch,
     bytes: &[u8],

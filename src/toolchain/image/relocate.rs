@@ -1,36 +1,37 @@
-//! Relocations: the value of each kind, and the field of the instruction that takes it.
+//! Applies relocations: the value of each kind, and the field of the instruction that takes it.
 //!
-//! One function an instruction set. It does not know where sections lie nor how symbols are
-//! found.
+//! There is one function for each instruction set. It does not know where sections are, nor how
+//! symbols are found.
 
 use std::collections::HashMap;
 
 use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 
-/// One relocation with everything that its value depends on.
+/// A relocation with everything that its value depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Fix {
     pub kind: u32,
-    /// Where it is.
+    /// The address of the relocated field.
     pub place: u64,
     pub symbol: u64,
     pub thumb: bool,
     pub local_entry: u64,
     pub addend: i64,
-    /// The addend lies in the place itself.
+    /// Whether the addend is stored in the field.
     pub implicit: bool,
 }
 
-/// Fills in the relocations of one object.
+/// Applies the relocations of one object.
 pub struct Fill {
     arch: Arch,
     big: bool,
     offsets: u64,
     toc: u64,
-    /// On RISC-V, the distance that each `auipc` starts: the lower half names its place.
+    /// On RISC-V, the distance for each `auipc`; the relocation of the lower half names the address
+    /// of the `auipc`.
     upper: HashMap<u64, i64>,
-    /// On Arm, the upper halves' implicit addends are taken with the lower ones.
+    /// On RISC-V, the symbol whose entry in the table of offsets each `auipc` leads to.
     got_of: HashMap<u64, u64>,
 }
 
@@ -41,7 +42,7 @@ impl Fill {
         Fill { arch, big, offsets, toc, upper: HashMap::new(), got_of: HashMap::new() }
     }
 
-    /// What others refer to has to be known before any is applied.
+    /// Records relocations to which others refer, before any is applied.
     pub fn prepare(&mut self, fix: &Fix, _bytes: &[u8]) {
         let value = fix.symbol.wrapping_add(fix.addend as u64);
         if self.arch == Arch::RiscV {
@@ -142,7 +143,7 @@ impl Fill {
                 half(bytes, 0x1ffc, bits)
             }
             57 => put(bytes, 4, from_here as u64, false),
-            // Hints to the linker.
+            // Hints for the linker.
             0 | 43 | 51 => Some(()),
             _ => None,
         }
@@ -193,7 +194,7 @@ fn lower_s(bytes: &mut [u8], value: i64) -> Option<()> {
     fields(bytes, 0xfe00_0f80, (v >> 5 & 0x7f) << 25 | (v & 31) << 7)
 }
 
-/// Differences of addresses, as tables of jumps have them.
+/// Differences of addresses, as in tables of jumps.
 fn add_sub(kind: u32, bytes: &mut [u8], value: u64) -> Option<()> {
     let (size, add, set) = match kind {
         33 => (1, true, false),
@@ -225,9 +226,9 @@ fn x86(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
     match fix.kind {
         0 => Some(()),
         1 => put(bytes, 8, value, false),
-        // Relative to the place, of the symbol or of its entry for calls.
+        // Relative to the place: of the symbol, or of its entry for calls.
         2 | 4 => put(bytes, 4, value.wrapping_sub(fix.place), false),
-        // Its entry in the table of offsets.
+        // The entry in the table of offsets.
         9 | 41 | 42 => {
             let at = slot(fix.symbol).wrapping_add(fix.addend as u64);
             put(bytes, 4, at.wrapping_sub(fix.place), false)
@@ -238,7 +239,8 @@ fn x86(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
     }
 }
 
-/// Addends lie in the place. A table's entry is told by its distance from where the table begins.
+/// The addend is stored in the place. An entry of the table is given by its distance from the
+/// table's start.
 fn i386(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, offsets: u64) -> Option<()> {
     let size = match fix.kind {
         20 | 21 => 2,
@@ -278,7 +280,7 @@ fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, big: bool) -> Option<()
     };
     match fix.kind {
         0 => Some(()),
-        // Instructions are little endian in any case.
+        // Instructions are always little-endian.
         257 => put(bytes, 8, value, big),
         258 => put(bytes, 4, value, big),
         260 => put(bytes, 8, from_here, big),
@@ -382,7 +384,7 @@ fn ppc(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, toc: u64, big: bool) -> Opt
     let from_here = value.wrapping_sub(fix.place);
     let of_toc = value.wrapping_sub(toc);
     let high = |v: u64| v.wrapping_add(0x8000) >> 16;
-    // A prefixed instruction has 18 bits in its first word and 16 in its second.
+    // A prefixed instruction has 18 bits of the value in its first word and 16 in its second.
     let prefixed = |bytes: &mut [u8], v: u64| {
         masked(bytes, 0x3_ffff, (v >> 16) as u32, big)?;
         masked(bytes.get_mut(4..)?, 0xffff, v as u32, big)
@@ -395,7 +397,7 @@ fn ppc(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, toc: u64, big: bool) -> Opt
         44 => put(bytes, 8, from_here, big),
         26 => put(bytes, 4, from_here, big),
         51 => put(bytes, 8, toc, big),
-        // Calls: into the callee where it shares the table of offsets.
+        // Calls go to the local entry of the callee if it shares the table of offsets.
         10 | 116 => {
             let entry = if fix.kind == 10 { fix.local_entry } else { 0 };
             masked(bytes, 0x03ff_fffc, from_here.wrapping_add(entry) as u32, big)
@@ -428,7 +430,7 @@ fn half_ds(bytes: &mut [u8], value: u64, big: bool) -> Option<()> {
     put(bytes, 2, value & !3 | u64::from(old & 3), big)
 }
 
-/// Up to three kinds in one, each computing on what the one before gave.
+/// Up to three kinds combined; each works on the result of the one before.
 fn mips(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, gp: u64, big: bool) -> Option<()> {
     let kinds = [fix.kind & 0xff, fix.kind >> 8 & 0xff, fix.kind >> 16 & 0xff];
     let mut value = fix.symbol.wrapping_add(fix.addend as u64);
@@ -457,7 +459,7 @@ fn mips(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, gp: u64, big: bool) -> Opt
     match last {
         0 | 37 => Some(()),
         4 => low(value >> 2, 0x03ff_ffff),
-        // Upper halves, rounded so that the lower ones are signed.
+        // Upper halves, rounded because the lower halves are signed.
         5 | 22 | 30 | 64 => low(value.wrapping_add(0x8000) >> 16, 0xffff),
         6 | 7 | 9 | 11 | 19 | 20 | 21 | 23 | 31 | 65 => low(value, 0xffff),
         28 => low(value.wrapping_add(0x8000_8000) >> 32, 0xffff),

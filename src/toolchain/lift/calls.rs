@@ -1,7 +1,9 @@
-//! Calls that stay calls: what a function calls is put behind it, as functions that return.
+//! Keeps calls as calls: moves the code of called functions behind the thread, as functions that
+//! return.
 //!
-//! It works on lines alone: what is called stands where it is called, and nothing but the end of
-//! the call is jumped to from inside. What does not fit stays where it is.
+//! It works on lines only. The code of a call is where the call was, and is entered and left only
+//! at its start and end. Code for which that does not hold stays inline. This module does not know
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,8 +12,8 @@ use litmake_base::diag::Span;
 use litmake_isa::target::Target;
 use litmake_litmus::{Arch, InitItem, InitValue, Line, Place, Type, Value};
 
-/// How a machine calls and returns: the registers that have to be free for that, under all their
-/// names, the call, and the return.
+/// How a machine calls and returns: the registers and instructions that must be unused for that,
+/// under all their names, the call, and the return.
 struct Form {
     taken: &'static [&'static str],
     call: fn(&str) -> Vec<String>,
@@ -53,7 +55,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|w| !w.is_empty())
 }
 
-/// A text in which some names are others.
+/// The text with some names replaced.
 fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -70,8 +72,7 @@ fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// Makes functions of what is called. `calls` has for each line the call that it belongs to, 0
-/// for the caller's own.
+/// Makes functions of calls. `calls` has the call of each line, or 0 for the caller's own code.
 pub fn keep(
     target: &Target,
     thread: usize,
@@ -112,7 +113,7 @@ pub fn keep(
         return;
     }
     let end = format!("E{thread}e");
-    // The end has its labels where the caller's code ends.
+    // The caller's code ends with a jump to the end label.
     out.push(line(Vec::new(), target.jump(&end)));
     out.extend(behind);
     out.push(line(vec![end], String::new()));
@@ -129,8 +130,8 @@ pub fn keep(
     }
 }
 
-/// The lines of a call as a function's body, with its name; nothing where they are jumped into or
-/// out of elsewhere than at their start and end.
+/// The lines of a call as the body of a function, with its name; `None` if jumps enter or leave
+/// them elsewhere than at their start and end.
 fn function(
     lines: &[Line],
     from: usize,

@@ -1,13 +1,15 @@
-//! Instructions under a condition: the ops that find out whether it holds, and what is done on
-//! each side of it. It does not know what anything holds, nor what matters.
+//! Splits conditional instructions: the ops that evaluate the condition, and the ops on each side
+//! of it.
+//!
+//! It does not know values, nor what matters.
 
 use litmake_ops::{Op, Reg, Temp, UnOp};
 
-/// An instruction that does one thing where a condition holds and another where not.
+/// An instruction with different effects if a condition holds and if it does not.
 pub struct Sided {
-    /// The ops that find out, without a last turn to the contrary.
+    /// The ops that evaluate the condition, without a final negation.
     pub condition: Vec<Op>,
-    /// All that the instruction does where it does not hold, and where it does.
+    /// All ops of the instruction if the condition does not hold, and if it holds.
     pub ops: [Vec<Op>; 2],
 }
 
@@ -29,8 +31,7 @@ impl Sided {
     }
 }
 
-/// Ops that find out whether a condition holds, without a last turn to the contrary; and whether
-/// there is one.
+/// The ops that evaluate a condition without a final negation, and whether there was one.
 pub fn straight(condition: &[Op]) -> (&[Op], bool) {
     match condition.split_last() {
         Some((Op::Un { op: UnOp::IsZero, .. }, rest)) => (rest, true),
@@ -38,7 +39,7 @@ pub fn straight(condition: &[Op]) -> (&[Op], bool) {
     }
 }
 
-/// The temporary that says what [`straight`] leaves, where `says` says all.
+/// The temporary with the result of [`straight`], where `says` has the result of all ops.
 pub fn straight_says(condition: &[Op], says: Temp) -> Temp {
     match condition.last() {
         Some(Op::Un { op: UnOp::IsZero, a, .. }) => *a,
@@ -46,7 +47,7 @@ pub fn straight_says(condition: &[Op], says: Temp) -> Temp {
     }
 }
 
-/// Whether an op, run again where the registers that it reads are the same, says the same.
+/// Whether an op gives the same result when it runs again with the same registers.
 pub fn is_pure(op: &Op) -> bool {
     matches!(
         op,
@@ -58,7 +59,7 @@ pub fn reads(ops: &[Op], register: Reg) -> bool {
     ops.iter().any(|op| matches!(op, Op::ReadReg { reg, .. } if *reg == register))
 }
 
-/// Whether a register is read anywhere in ops.
+/// Whether ops read a register anywhere.
 pub fn mentions(ops: &[Op], register: Reg) -> bool {
     ops.iter().any(|op| match op {
         Op::ReadReg { reg, .. } => *reg == register,
@@ -68,7 +69,7 @@ pub fn mentions(ops: &[Op], register: Reg) -> bool {
     })
 }
 
-/// The registers that ops write whatever comes.
+/// The registers that ops always write.
 pub fn written(ops: &[Op]) -> impl Iterator<Item = Reg> {
     ops.iter().filter_map(|op| match op {
         Op::WriteReg { reg, .. } => Some(*reg),

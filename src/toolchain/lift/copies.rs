@@ -1,26 +1,29 @@
-//! What stands for `memcpy` and `memcmp`, with which libraries copy and compare objects that they
-//! hold a lock of, and for `memset`, by which compilers start structures: the C library has one for every
-//! kind of processor, and any order and size of its accesses is right. Here it is 8 bytes after the other.
+//! Stand-ins for `memcpy` and `memcmp`, with which libraries copy and compare objects under a lock,
+//! and for `memset`, with which compilers initialise structures. The C library has versions for
+//! every kind of processor, and any order and size of its accesses is correct; the stand-ins access
+//! 8 bytes at a time.
+//!
 //! It does not know the code around a call.
 
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
 use litmake_litmus::Arch;
 
-/// More bytes than this are not copied.
+/// The largest number of bytes.
 const MOST: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
-    /// To the first argument from the second, so many as the third says; the result is the first.
+    /// Copies the number of bytes in the third argument from the second to the first; returns the
+    /// first.
     Copy,
-    /// Whether the two differ.
+    /// Compares the bytes; the result is not 0 if they differ.
     Compare,
-    /// The byte that is the second argument, so many times as the third says; the result is the first.
+    /// Fills the number of bytes in the third argument with the second; returns the first.
     Fill,
 }
 
 impl Bytes {
-    /// The function that does it.
+    /// The name of the function.
     pub fn function(self) -> &'static str {
         match self {
             Bytes::Copy => "memcpy",
@@ -30,7 +33,7 @@ impl Bytes {
     }
 }
 
-/// What a function does with bytes.
+/// The work of a function on bytes.
 pub fn works_on(function: &str) -> Option<Bytes> {
     match function {
         "memcpy" | "memmove" => Some(Bytes::Copy),
@@ -40,7 +43,7 @@ pub fn works_on(function: &str) -> Option<Bytes> {
     }
 }
 
-/// The work on so many bytes, in registers that calls do not keep.
+/// The code for this work on this number of bytes, in registers that calls do not preserve.
 pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
     if bytes > MOST || work != Bytes::Fill && !bytes.is_multiple_of(8) {
         return None;
@@ -66,7 +69,7 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
     };
     let mut out = Vec::new();
     if work == Bytes::Fill {
-        // Compilers leave that to the library on no other target, for sizes that tests have.
+        // For the sizes in tests, compilers call the library on no other target.
         if arch != Arch::X86_64 {
             return None;
         }
@@ -103,7 +106,7 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
                 out.push(insn("movzbl", vec![reg("%al"), reg("%eax")]));
                 return Some(out);
             }
-            // Compilers leave that to the library on no other target, for sizes that tests have.
+            // For the sizes in tests, compilers call the library on no other target.
             _ => return None,
         }
         out.push(insn("li", vec![reg("r9"), number(0)]));
@@ -113,7 +116,7 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
             out.push(insn("xor", vec![reg("r10"), reg("r10"), reg("r11")]));
             out.push(insn("or", vec![reg("r9"), reg("r9"), reg("r10")]));
         }
-        // Of 0, all 64 bits are leading zeros.
+        // 0 has 64 leading zeros.
         out.push(insn("cntlzd", vec![reg("r9"), reg("r9")]));
         out.push(insn("srdi", vec![reg("r9"), reg("r9"), number(6)]));
         out.push(insn("xori", vec![reg("r3"), reg("r9"), number(1)]));
@@ -122,7 +125,7 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
     for offset in (0..bytes).step_by(8) {
         let reg = || Operand::Reg(through.to_string());
         let order = |memory: Operand, loads: bool| match (arch, loads) {
-            // The source first.
+            // The source comes first.
             (Arch::X86_64, true) => vec![memory, reg()],
             _ => vec![reg(), memory],
         };

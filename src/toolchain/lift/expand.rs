@@ -1,7 +1,7 @@
-//! The code of a function and of everything that it calls, as one list of instructions in which
-//! calls are replaced by what they run, with the meaning of each.
+//! Lists the code of a function and of all functions that it calls: calls are replaced by the code
+//! that they run, and each instruction has its meaning.
 //!
-//! It does not know what values are; a call through a register waits for someone who does.
+//! It does not know values; a call through a register is left open until its target is known.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,24 +23,25 @@ const MAX_DEPTH: usize = 8;
 /// A function that calls itself is put in so many times, one inside another; as many as in C.
 const MAX_RECURSION: usize = litmake_lang::c11::lower::MAX_RECURSION;
 
-/// How an instruction is written, if it is.
+/// The kinds of instructions, which decide how they are written.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// As it was decoded.
+    /// A decoded instruction.
     Insn(Decoded),
-    /// It only sets registers to what is known; [`Node::ops`] say to what.
+    /// Sets registers to known values, which are in [`Node::ops`].
     Made,
-    /// This register takes the address of the lock of what the first parameter points to.
+    /// Puts the address of the lock of the object that the first parameter points to into this
+    /// register.
     Lock(&'static str),
     /// A jump that inlining adds.
     Goto,
-    /// A jump or call through a register whose value is yet to be found.
+    /// A jump or call through a register with an unknown target.
     Open(Decoded),
-    /// A copy of as many bytes as this register says, which is yet to be found.
+    /// A copy whose size is in this register and is still unknown.
     Copy(&'static str),
-    /// Nothing, where a label stands.
+    /// Only a label.
     Nothing,
-    /// What is not understood, and why. Libraries have much that a test never runs.
+    /// Code that is not understood, and why. Libraries contain much code that a test never runs.
     Unclear(Failure),
 }
 
@@ -49,12 +50,12 @@ pub struct Node {
     pub at: u64,
     pub kind: Kind,
     pub ops: Vec<Op>,
-    /// Which of the function's calls it belongs to; 0 where it is the function's own.
+    /// The number of the function's call that it belongs to; 0 for the function's own code.
     pub call: usize,
 }
 
-/// The list, with the registers that its ops name. Jumps go to places in it; its length is the
-/// end.
+/// The list of instructions, with the registers that their ops name. Jumps go to indices in the
+/// list; its length is the end.
 pub struct Flat {
     pub nodes: Vec<Node>,
     pub code: Code,
@@ -63,19 +64,19 @@ pub struct Flat {
 pub struct Expand<'a> {
     pub image: &'a Image,
     pub target: &'a Target,
-    /// What jumps and calls through registers turned out to go to.
+    /// The known targets of jumps and calls through registers.
     pub resolved: &'a BTreeMap<u64, u64>,
-    /// How many bytes are copied or compared where something calls for that.
+    /// The known sizes of copies and comparisons.
     pub sizes: &'a BTreeMap<u64, u64>,
-    /// Whose code stands for a function that is chosen at start-up.
+    /// The function that stands for an ifunc.
     pub instead: &'a dyn Fn(&str) -> Option<String>,
-    /// What the library's own code chooses.
+    /// The function that an ifunc's resolver chooses.
     pub choose: &'a dyn Fn(&Function) -> Option<Function>,
-    /// Whether calls are replaced by what they run; else they end the code.
+    /// Whether calls are replaced by their code; otherwise they end the code.
     pub inlines: bool,
 }
 
-/// What is called.
+/// The target of a call.
 enum Callee {
     Function(Function, u64),
     /// A function of the C library on bytes.
@@ -84,23 +85,23 @@ enum Callee {
 
 enum Draft {
     Insn(Decoded),
-    /// One that reads where it stands, through this register in its text.
+    /// An instruction that reads its own address, through this register in its text.
     Here(Decoded, &'static str, u64),
     Set(String, u64),
     Load(String, u64, u8, bool),
     AddStack(i64),
-    /// A call puts the address behind it on the stack.
+    /// A call that pushes the return address.
     Push(u64),
     /// As [`Kind::Lock`].
     Lock(&'static str),
-    /// Part of a return: it restores registers.
+    /// The part of a return that restores registers.
     Restore(Decoded),
     Goto,
     Open(Decoded),
     Copy(&'static str),
     Nothing,
     Unclear(Failure),
-    /// Where what is called is not followed.
+    /// The end of the code, at a call that is not followed.
     Stop,
 }
 
@@ -110,14 +111,14 @@ struct Lists {
     lines: Vec<Line>,
     pending: Vec<usize>,
     labels: usize,
-    /// The starts of the functions that are being put in, one inside another.
+    /// The starts of the functions that are being expanded, the innermost last.
     active: Vec<u64>,
-    /// The calls of the function itself so far, and the one that is inside.
+    /// The number of calls so far, and the call that is being expanded.
     calls: usize,
     call: usize,
 }
 
-/// Code under inlining names no location.
+/// Inlined code names no location.
 struct NoSymbols;
 
 impl Symbols for NoSymbols {
@@ -151,7 +152,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Takes the text of instructions that cannot be read for what is not understood.
+    /// Marks instructions whose text cannot be read as not understood.
     fn without_unclear(&mut self, isa: &dyn Isa) {
         let source = Source::new("object code", "");
         for (line, (_, draft, _)) in self.lines.iter_mut().zip(&mut self.drafts) {
@@ -176,7 +177,7 @@ impl Expand<'_> {
         let mut lists = Lists::default();
         let end = lists.label();
         self.function(function, function.start, end, &mut lists)?;
-        // The end has a line of its own while meaning is looked up.
+        // The end gets a line of its own while the meaning of lines is looked up.
         lists.pending.push(end);
         lists.push(0, Draft::Nothing, String::new())?;
         let isa = litmake_isa::of(self.target.arch).ok_or("C has no machine code")?;
@@ -301,7 +302,7 @@ impl Expand<'_> {
         })
     }
 
-    /// The instructions of a function, in the order in which they are executed.
+    /// The instructions of a function, in the order of execution.
     fn decode(&self, f: &Function, entry: u64) -> Result<Vec<Decoded>, Failure> {
         if !self.target.has_delay_slots() {
             return Ok(self.reachable(f, entry)?.into_values().collect());
@@ -321,7 +322,7 @@ impl Expand<'_> {
         litmake_isa::mips::decode::without_delay_slots(out).map_err(Failure::unsupported)
     }
 
-    /// The instructions of a function that can be reached from where it is entered.
+    /// The instructions of a function that can be reached from its entry.
     fn reachable(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, Failure> {
         let mut out = BTreeMap::new();
         let mut todo = vec![(entry, State::default())];
@@ -387,7 +388,7 @@ impl Expand<'_> {
         {
             jump(lists, entry, *to)?;
         }
-        // Branches that leave the function end in code of their own behind it.
+        // Branches out of the function go to code behind it.
         let mut stubs: BTreeSet<u64> = BTreeSet::new();
         let mut stub_ids: HashMap<u64, usize> = HashMap::new();
         let slots = self.target.has_delay_slots();
@@ -422,7 +423,7 @@ impl Expand<'_> {
                             Some((shown, name, value)) => {
                                 let text = self.text(&shown, &|_| None);
                                 // In a memory operand the stand-in is replaced by a location;
-                                // elsewhere it must not be taken for the register.
+                                // elsewhere it must not be mistaken for the register.
                                 let keep = match memory_operand(&shown) {
                                     Some(_) => shown,
                                     None => d.clone(),
@@ -527,7 +528,7 @@ impl Expand<'_> {
             }
             let follows = match code.get(k + 1) {
                 Some(after) => slots || after.at == next,
-                // What stands behind the last jump is padding.
+                // Code after the last jump is padding.
                 None => slots,
             };
             if falls && slots && code.get(k + 1).is_none() {
@@ -536,7 +537,7 @@ impl Expand<'_> {
             if falls && !follows {
                 match ids.get(&next) {
                     Some(label) => jump(lists, *at, *label)?,
-                    // Nothing comes back from a call of `abort` and the like.
+                    // A call of `abort` or a similar function does not return.
                     None => {
                         let why = format!("`{}` runs past its end", f.name);
                         let why = Draft::Unclear(Failure::unsupported(why));
@@ -553,7 +554,7 @@ impl Expand<'_> {
         Ok(())
     }
 
-    /// A call under a condition is one that is jumped over where it does not hold.
+    /// A conditional call becomes a branch over the call.
     fn condition(&self, d: &Decoded, back: usize, lists: &mut Lists) -> Result<(), Failure> {
         if self.target.strange_call(d) {
             return Err(Failure::unsupported(format!(
@@ -568,7 +569,7 @@ impl Expand<'_> {
         Ok(())
     }
 
-    /// A call that returns.
+    /// Adds a call that returns.
     fn call_and_back(&self, d: &Decoded, to: u64, lists: &mut Lists) -> Result<(), Failure> {
         let back = lists.label();
         self.condition(d, back, lists)?;
@@ -585,7 +586,7 @@ impl Expand<'_> {
         Ok(())
     }
 
-    /// What lies at an address runs, and goes on at `ret`.
+    /// Adds the code at an address, which continues at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         if lists.active.len() > 1 {
             return self.called(to, from, ret, lists);
@@ -608,7 +609,7 @@ impl Expand<'_> {
         }
     }
 
-    /// What runs where an address is called.
+    /// The target of a call to an address.
     fn callee(&self, to: u64) -> Result<Callee, Failure> {
         let mut to = to;
         if let Some(name) = self.image.missing_at(to) {
@@ -673,7 +674,8 @@ impl Expand<'_> {
         self.function(function, to, ret, lists)
     }
 
-    /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
+    /// Adds the stand-in for `memcpy` or a similar function, once its size is known; continues at
+    /// `ret`.
     fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         let name = work.function();
         let Some(size) = self.target.params.get(2) else {
@@ -693,7 +695,7 @@ impl Expand<'_> {
         self.back(from, ret, lists)
     }
 
-    /// A return.
+    /// Adds a return.
     fn back(&self, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         let pushes = self.target.call_pushes();
         if pushes != 0 {
@@ -702,7 +704,7 @@ impl Expand<'_> {
         lists.push(from, Draft::Goto, self.target.jump(&name(ret)))
     }
 
-    /// What stands for taking or giving back a lock; then it goes on at `ret`.
+    /// Adds the stand-in for taking or releasing a lock; continues at `ret`.
     fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         let stand_in = locks::stand_in(self.target.arch, takes).ok_or_else(|| {
             Failure::unsupported("a lock of `libatomic`, for which there is no stand-in")
@@ -728,12 +730,12 @@ impl Expand<'_> {
     }
 }
 
-/// What stands for an instruction that cannot be decoded: it has no length, and says why.
+/// Stands for an instruction that cannot be decoded: it has no length, and its name is the reason.
 fn unclear(at: u64, why: String) -> Decoded {
     Decoded { at, len: 0, mnemonic: why, operands: Vec::new(), flow: Flow::Trap }
 }
 
-/// Has a register read as a constant, under conditions too.
+/// Replaces reads of a register by a constant, also inside conditions.
 fn set_to(ops: &mut [Op], own: Reg, val: Val) {
     for op in ops {
         match op {

@@ -1,5 +1,7 @@
-//! What of the code stays: values are followed forwards to a fixed point, then what matters is
-//! followed backwards. It does not know how anything is written.
+//! Decides which code stays: follows values forwards to a fixed point, then the bits that matter
+//! backwards.
+//!
+//! It does not know how anything is written.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,7 +20,8 @@ use litmake_isa::target::Target;
 
 const MAX_STEPS: usize = 200_000;
 
-/// What is known before each instruction (`None` where it is not reached), and what each does.
+/// The known state before each instruction (`None` if it is not reached), the effects of each, and
+/// its successors.
 pub struct Analysis {
     pub states: Vec<Option<State>>,
     pub facts: Vec<Facts>,
@@ -84,16 +87,16 @@ fn step(flat: &Flat, world: &World, i: usize, state: State) -> (Facts, Vec<(usiz
     (step.facts, out)
 }
 
-/// What becomes of an instruction.
+/// The result for an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Drop,
     Keep,
-    /// It only puts what is known into registers.
+    /// It only puts known values into registers.
     Constants(Vec<(Reg, Val)>),
-    /// It moves values between registers and slots of the stack.
+    /// It moves values between registers and stack slots.
     Slots,
-    /// It goes there in any case.
+    /// It always jumps to this instruction.
     Goto(usize),
 }
 
@@ -101,7 +104,7 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What matters after each instruction.
     pub after: Vec<Live>,
-    /// What matters before the first.
+    /// What matters before the first instruction.
     pub start: Live,
 }
 
@@ -110,9 +113,9 @@ pub struct Decide<'a> {
     pub analysis: &'a Analysis,
     pub world: &'a World<'a>,
     pub target: &'a Target,
-    /// The register that is looked at where the code ends, and which bits of it.
+    /// The register that is observed at the end of the code, and its observed bits.
     pub result: Option<(Reg, u128)>,
-    /// Says where something is refused.
+    /// Adds the place to a failure.
     pub placed: &'a dyn Fn(Failure, u64) -> Failure,
 }
 
@@ -189,7 +192,7 @@ impl Decide<'_> {
         }
         let word = 8 * self.target.word;
         let isa = litmake_isa::of(self.target.arch);
-        // A register that holds numbers in floating point is not given a constant.
+        // Floating-point registers do not get constants.
         let wide = |r: Reg| {
             let info = &self.flat.code.regs[usize::from(r)];
             (32..=word).contains(&info.bits)
@@ -216,10 +219,10 @@ impl Decide<'_> {
             let address = known.iter().any(|(_, v)| {
                 self.world.location(Known::Val(*v)).is_some() || !matches!(v, Val::Int(_))
             });
-            // `xor %eax,%eax` and its like give a number whatever was there before.
+            // `xor %eax,%eax` and similar instructions give a constant whatever the register held.
             let idle =
                 facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
-            // What comes of the lowest bits of an address.
+            // The value comes from the lowest bits of an address.
             let low = facts.reads.values().flatten().any(|k| self.world.is_shifted(*k));
             if memory || address || idle || low || matches!(node.kind, Kind::Made | Kind::Lock(_)) {
                 return Action::Constants(known);
@@ -232,8 +235,8 @@ impl Decide<'_> {
         }
     }
 
-    /// Whether the address of an access is written by name, so that the registers that make it
-    /// up do not matter.
+    /// Whether the address of an access is written by name, so that the registers in it do not
+    /// matter.
     pub fn named_address(&self, i: usize) -> bool {
         let facts = &self.analysis.facts[i];
         let named = facts
@@ -246,8 +249,8 @@ impl Decide<'_> {
         }
     }
 
-    /// Whether a register that holds the address of a location can be another one instead in
-    /// the text of an instruction.
+    /// Whether another register with the same location's address can replace a register in the text
+    /// of an instruction.
     pub fn can_rename(&self, i: usize, reg: Reg) -> bool {
         let facts = &self.analysis.facts[i];
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
@@ -265,8 +268,8 @@ impl Decide<'_> {
         mentioned && !facts.writes.iter().any(|(r, ..)| *r == reg)
     }
 
-    /// Whether an instruction is a fence in the shape of a locked operation that leaves what lies
-    /// on the stack as it is.
+    /// Whether an instruction is a fence in the form of a locked operation that does not change the
+    /// stack.
     pub fn is_stack_fence(&self, i: usize, after: &Live) -> bool {
         let facts = &self.analysis.facts[i];
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
@@ -278,7 +281,7 @@ impl Decide<'_> {
             && facts.writes.iter().all(|(r, ..)| dead(*r))
     }
 
-    /// Whether an instruction's text names a register in its memory operand and nowhere else.
+    /// Whether an instruction's text names a register only in its memory operand.
     fn only_in_address(&self, i: usize, reg: Reg) -> bool {
         use litmake_isa::machine::Operand;
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
@@ -307,7 +310,7 @@ impl Decide<'_> {
             temps.push(wanted);
             regs
         };
-        // What matters after it says nothing of a condition that it changes.
+        // The bits that matter after it do not apply to a condition that it changes.
         let given = after.condition().filter(|c| stays(c));
         match (&sided, given) {
             (Some(s), given) => {
@@ -342,8 +345,8 @@ impl Decide<'_> {
         Ok(live)
     }
 
-    /// The bits of registers that matter before an instruction, all of whose effect is `ops`,
-    /// given those that matter after it; and those of the temporaries.
+    /// The bits of registers that matter before an instruction with these ops, given those that
+    /// matter after it; and the bits of temporaries that matter.
     fn registers_before(
         &self,
         i: usize,
@@ -362,8 +365,8 @@ impl Decide<'_> {
             .chain(written(ops))
             .collect();
         if matches!(action, Action::Drop | Action::Goto(_) | Action::Constants(_)) {
-            // What it writes for sure does not matter before. A write that may not happen keeps
-            // what was there.
+            // The previous value of a register that is always written does not matter. A write that
+            // may not happen keeps the previous value.
             for reg in certain {
                 if let Some(l) = live.get_mut(usize::from(reg)) {
                     *l = 0;
@@ -381,7 +384,7 @@ impl Decide<'_> {
                 _ => true,
             }
         };
-        // A move to a slot that nobody reads is none.
+        // A move to a slot that nobody reads has no effect.
         let moves = *action == Action::Slots;
         let stored = |t: Temp| {
             let stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
@@ -395,7 +398,7 @@ impl Decide<'_> {
         let wanted = needed(ops, &mut live, &matters);
         for (reg, known) in &facts.reads {
             let r = usize::from(*reg);
-            // On this side of a condition, it is not read at all.
+            // On this side of the condition the register is not read.
             if !mentions(ops, *reg) {
                 continue;
             }
@@ -410,15 +413,14 @@ impl Decide<'_> {
                         *slot = base;
                     }
                 }
-                // `PUSH` and its like do not name the register of the stack.
+                // `PUSH` and similar instructions do not name the stack register.
                 Some(Known::Stack(_) | Known::Frame)
                     if named && facts.accesses.iter().all(is_stack) =>
                 {
                     *slot = base;
                 }
                 Some(_) => {}
-                // A dependency is on the whole register; vectors are put together
-                // from parts.
+                // A dependency is on the whole register; vectors are composed of parts.
                 None if !self.target.is_x86() && self.flat.code.regs[r].bits <= 64 => {
                     *slot = u128::MAX;
                 }
@@ -441,7 +443,7 @@ impl Decide<'_> {
         }
     }
 
-    /// Refuses what stays and is not understood.
+    /// Rejects instructions that stay and are not understood.
     fn check(&self, i: usize, action: &Action, after: &Live) -> Result<(), Failure> {
         if !matches!(action, Action::Keep | Action::Slots) {
             return Ok(());
@@ -450,14 +452,14 @@ impl Decide<'_> {
         let shown = || show(&self.flat.nodes[i], self.target);
         for a in &facts.accesses {
             match a.place {
-                // Nothing tells what the parts of a value are that lies anywhere.
+                // For an unknown place, the parts of a value are unknown, too.
                 Place::Open if self.world.image.big => {
                     let Kind::Insn(d) = &self.flat.nodes[i].kind else { continue };
                     let arch = self.target.arch;
                     if self.world.turned(arch, d, &facts.accesses).is_some() {
                         continue;
                     }
-                    // A part of a value would be another one in a test.
+                    // A part of a value would be another part in a test.
                     let near = a.near.and_then(|(loc, _)| self.world.units.get(usize::from(loc)));
                     if near.is_some_and(|unit| *unit != u64::from(a.size))
                         || endian::pairs(arch, d).is_none_or(|p| !p.is_empty())
@@ -506,7 +508,7 @@ impl Decide<'_> {
                 continue;
             }
             match known {
-                // Only what is not the address's matters.
+                // Only bits that are not part of the address matter.
                 Some(Known::Top(low)) if bits & !passed & !mask(*low) == 0 => {}
                 Some(Known::Stack(_) | Known::Frame | Known::Top(_)) => {
                     return Err(Failure::unsupported(format!(
@@ -532,7 +534,7 @@ fn is_stack(a: &Access) -> bool {
     matches!(a.place, Place::Stack(_))
 }
 
-/// A store to a slot of the stack that something reads.
+/// Whether an access is a store to a stack slot that something reads.
 pub fn live_store(a: &Access, after: &Live) -> bool {
     match a.place {
         Place::Stack(at) => a.store && after.of_slot((at, a.size)) != 0,

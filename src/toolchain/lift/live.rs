@@ -1,6 +1,8 @@
-//! What matters at a place in the code: registers, bit by bit, and slots of the stack; and what
-//! of that does not matter where a condition holds, so that instructions under one condition are
-//! seen as one block. It does not know what registers hold.
+//! Describes what matters at a place in the code: bits of registers, and stack slots. Bits that do
+//! not matter on one side of a condition are kept apart, so that instructions under one condition
+//! are treated as one block.
+//!
+//! It does not know what registers hold.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +12,26 @@ use litmake_ops::{Op, Temp, mask};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub regs: Vec<u128>,
-    /// Slots of the stack, by place and size, with their bits that matter.
+    /// Stack slots by place and size, with the bits that matter.
     pub slots: BTreeMap<(i64, u8), u128>,
     when: Option<When>,
 }
 
-/// What matters on one side of a condition alone.
+/// What does not matter on one side of a condition.
 #[derive(Clone, Debug, PartialEq)]
 struct When {
     condition: Vec<Op>,
-    /// Bits that do not matter where it does not hold, and where it does.
+    /// Bits that do not matter if the condition does not hold, and if it holds.
     idle: [Vec<u128>; 2],
 }
 
 impl Live {
-    /// Nothing matters, of so many registers.
+    /// Nothing matters, for this number of registers.
     pub fn nothing(regs: usize) -> Live {
         Live { regs: vec![0; regs], ..Live::default() }
     }
 
-    /// The bits that matter where a condition has this side.
+    /// The bits that matter on one side of a condition.
     pub fn side(&self, condition: &[Op], side: bool) -> Vec<u128> {
         match self.when.as_ref().filter(|w| w.condition == condition) {
             Some(w) => {
@@ -40,12 +42,12 @@ impl Live {
         }
     }
 
-    /// The condition by whose sides it differs what matters.
+    /// The condition whose sides differ in what matters.
     pub fn condition(&self) -> Option<&[Op]> {
         self.when.as_ref().map(|w| w.condition.as_slice())
     }
 
-    /// Takes what matters on each side of a condition.
+    /// Sets what matters on each side of a condition.
     pub fn set_sides(&mut self, condition: &[Op], sides: [Vec<u128>; 2]) {
         self.regs = sides[0].iter().zip(&sides[1]).map(|(a, b)| a | b).collect();
         let idle = sides.map(|side| self.regs.iter().zip(side).map(|(all, s)| all & !s).collect());
@@ -58,7 +60,7 @@ impl Live {
         self.when = None;
     }
 
-    /// Adds what matters on another way; whether that is more.
+    /// Adds what matters on another path, and returns whether that changed anything.
     pub fn join(&mut self, other: &Live) -> bool {
         let before = self.clone();
         for (slot, bits) in &other.slots {
@@ -78,14 +80,14 @@ impl Live {
         before != *self
     }
 
-    /// Bits of a slot matter, which may be none.
+    /// Adds bits of a slot that matter, which may be none.
     pub fn add_slot(&mut self, slot: (i64, u8), bits: u128) {
         if bits != 0 {
             *self.slots.entry(slot).or_default() |= bits;
         }
     }
 
-    /// The bits that matter of what is stored to a slot; all, where another size is read.
+    /// The bits that matter in a store to a slot; all bits if the slot is read with another size.
     pub fn of_slot(&self, slot: (i64, u8)) -> u128 {
         let meets = self.slots.iter().filter(|(s, _)| overlap(**s, slot));
         meets.fold(0, |all, (s, bits)| {

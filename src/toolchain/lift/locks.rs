@@ -1,19 +1,20 @@
-//! What stands for the locks that `libatomic` takes around what a processor cannot do at once.
+//! Stand-ins for the locks that `libatomic` takes for operations that a processor cannot do
+//! atomically.
 //!
-//! The library hashes an object's address into a table of mutexes of the C library. A mutex is
-//! taken to be right, so its code is not followed: a spin lock that acquires and releases, and no
-//! more, stands for it. Each location has a lock of its own, as where addresses differ enough.
-//! It does not know the code around a call.
+//! The library hashes an object's address into a table of mutexes of the C library. Mutexes are
+//! assumed to be correct, so their code is not followed; a spin lock that only acquires and
+//! releases stands for it. Each location has its own lock, as it has when addresses differ enough.
+//! This module does not know the code around a call.
 
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
 use litmake_litmus::Arch;
 
-/// The lock of an object lies so many bytes past it. No object is that large, and the sum is an
-/// address in 32 bits too.
+/// The distance from an object to its lock. No object is that large, and the sum is an address in
+/// 32 bits, too.
 pub const FAR: i64 = 0x2000_0000;
 
-/// What a function of the library does to the lock of the object that its first argument points
-/// to: whether it takes it.
+/// Whether a function of the library takes the lock of the object that its first argument points
+/// to, or releases it; `None` for other functions.
 pub fn takes(function: &str) -> Option<bool> {
     match function {
         "libat_lock_1" | "libat_lock_n" => Some(true),
@@ -22,8 +23,8 @@ pub fn takes(function: &str) -> Option<bool> {
     }
 }
 
-/// A stand-in: the register that holds the lock's address, and the instructions. Where one jumps,
-/// it is to the first that is so marked.
+/// A stand-in: the register with the lock's address, and the instructions. Jumps go to the marked
+/// instruction.
 pub struct StandIn {
     /// The register with the lock's address.
     pub address: &'static str,
@@ -31,7 +32,7 @@ pub struct StandIn {
     pub code: Vec<(bool, Decoded)>,
 }
 
-/// Registers are those that calls do not keep.
+/// The stand-in for taking or releasing a lock, with registers that calls do not preserve.
 pub fn stand_in(arch: Arch, takes: bool) -> Option<StandIn> {
     let reg = |name: &str| Operand::Reg(name.to_string());
     let text = |t: &str| Operand::Text(t.to_string());
@@ -41,7 +42,7 @@ pub fn stand_in(arch: Arch, takes: bool) -> Option<StandIn> {
         let base = Some(base.to_string());
         Operand::Mem(Mem { base, offset: 0, index: None, update: Update::None })
     };
-    // Power's reservations are at the sum of two registers, of which the first may be none.
+    // Power's reservations use the sum of two registers, of which the first may be absent.
     let indexed = |index: &str| {
         let index = Some(index.to_string());
         Operand::Mem(Mem { base: None, offset: 0, index, update: Update::None })
@@ -145,7 +146,7 @@ pub fn stand_in(arch: Arch, takes: bool) -> Option<StandIn> {
             "$24",
             vec![insn(false, "sync", Vec::new()), insn(false, "sw", vec![reg("$0"), at("$24")])],
         ),
-        // They are known by a parameter in a register.
+        // These dialects have no stand-in; its object would have to be in a parameter's register.
         (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return None,
     };
     Some(StandIn { address, code })

@@ -1,9 +1,10 @@
-//! Lifting: from object code back to litmus tests, with symbolic locations and no stack.
+//! Lifts object code to litmus tests with symbolic locations and without a stack.
 //!
-//! One way for every instruction set: `expand` lists the instructions with calls replaced by
-//! what they run, `values` follows what registers and stack slots hold, `flow` decides what of
-//! it stays, `write` prints that. `target` has what differs between instruction sets. What is not
-//! understood is refused by name and never guessed.
+//! All instruction sets take the same steps. `expand` lists the instructions, with calls replaced
+//! by the code that they run. `values` follows the contents of registers and stack slots, `flow`
+//! decides which instructions stay, and `write` prints them. `target` has the differences between
+//! instruction sets. What is not understood is rejected by name, and never guessed. Nothing here
+//! knows models.
 
 mod calls;
 mod condition;
@@ -34,81 +35,79 @@ use litmake_profile::machine::MACHINE;
 use state::State;
 use values::{Field, Known, World};
 
-/// How often calls through registers are looked up before it is too much.
+/// The limit on the rounds in which calls through registers are resolved.
 const MAX_ROUNDS: usize = 64;
 
-/// What linkers call the place around which small variables lie.
+/// The linkers' symbol around which small variables are placed.
 const GLOBALS: &str = "__global_pointer$";
 
-/// What a thread's function is given: the location behind each pointer parameter, in order, and
-/// the locations that are variables of the object code, by symbol.
+/// What is known about a thread's function.
 pub struct Given<'a> {
-    /// Which thread of the test it is.
+    /// The number of the thread.
     pub thread: usize,
-    /// The location behind each parameter.
+    /// The location behind each pointer parameter, in order.
     pub params: &'a [String],
-    /// Symbols, with the location of each.
+    /// Pairs of a symbol of the object code and the location that is this variable.
     pub globals: &'a [(String, String)],
-    /// Bytes of a value of a location: of an element, where it is an array.
+    /// The bytes of a location's value, or of its element if it is an array.
     pub unit: &'a dyn Fn(&str) -> u64,
-    /// The values that a location is made of, by first byte and size, where these are not all of
-    /// one size.
+    /// The values of a location by first byte and size, for locations whose values differ in size.
     pub members: &'a Members,
-    /// The one location that pointers in memory can point to.
+    /// The only location that pointers in memory can point to.
     pub published: Option<&'a str>,
-    /// Whether a location is more than one value.
+    /// Whether a location has more than one value.
     pub array: &'a dyn Fn(&str) -> bool,
-    /// Variables of the runtime library whose value is known.
+    /// Variables of the runtime library with known values.
     pub flags: &'a BTreeMap<String, u64>,
-    /// Whose code stands for a function that is chosen at start-up.
+    /// The function that stands for an ifunc.
     pub instead: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether what the function calls stays a function that is called.
+    /// Whether functions that are called stay functions.
     pub calls: bool,
-    /// What is said of code that was not compiled from the test.
+    /// What the user says about code that was not compiled from the test.
     pub foreign: Option<&'a Foreign>,
-    /// Whether what became of each instruction is listed.
+    /// Whether to list the result of each instruction.
     pub lists: bool,
 }
 
-/// An instruction, and what became of it.
+/// An instruction and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is: the function, and bytes from its start.
+    /// The place: the function, and the offset in it.
     pub place: (String, u64),
-    /// As it was in the object code.
+    /// The instruction in the object code.
     pub code: String,
     /// The lines of the test that it became.
     pub lines: Vec<String>,
 }
 
-/// What somebody says of a function of whose source nothing is known.
+/// What a user says about a function with unknown source.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
     /// The parameters that are numbers, by position.
     pub numbers: BTreeMap<usize, u64>,
-    /// The parts of locations that are locations of their own: first byte, end, name.
+    /// The parts of locations that are separate locations: first byte, end, name.
     pub fields: BTreeMap<String, Vec<(i64, i64, String)>>,
-    /// Bytes of what the function returns, where that is looked at.
+    /// The size in bytes of the function's result, if it is observed.
     pub result: Option<u8>,
 }
 
 /// A lifted thread.
 #[derive(Debug)]
 pub struct Lifted {
-    /// Its code.
+    /// The code.
     pub lines: Vec<Line>,
-    /// What the thread's registers and private locations hold at the start.
+    /// The initial values of the thread's registers and private locations.
     pub init: Vec<InitItem>,
     /// The locations that it writes, whatever the value.
     pub written: BTreeSet<String>,
-    /// What it accesses of locations: name, first byte, and size.
+    /// The accesses to locations: name, first byte, and size.
     pub accesses: BTreeSet<(String, i64, u8)>,
-    /// The locations whose addresses it uses otherwise than for an access at a known place: it stores or
-    /// compares them, or computes others from them.
+    /// The locations whose addresses it uses for something else than an access at a known place: it
+    /// stores or compares them, or computes with them.
     pub addresses: BTreeSet<String>,
-    /// The register that holds what the function returns, where that is looked at.
+    /// The register with the function's result, if it is observed.
     pub result: Option<String>,
-    /// What became of each instruction, where that is asked for.
+    /// The result of each instruction, if asked for.
     pub listing: Vec<Listed>,
 }
 
@@ -137,7 +136,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         };
         globals.push((at, size, number as u16));
     }
-    // What is locked may be known by name alone.
+    // The locked location may be known by name only.
     if let Some(name) = given.published.filter(|name| !locations.iter().any(|l| l == name)) {
         locations.push(name.to_string());
     }
@@ -194,7 +193,8 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
             return write::write(&flat, &analysis, &world, &target, &locations, given);
         }
         for found in found {
-            // A call of `memcpy` through a register is found at one place, and its size at the same.
+            // A call of `memcpy` through a register is resolved at one place, and its size at the
+            // same place.
             let (known, at, value, what) = match found {
                 Found::Target(at, to) => (&mut resolved, at, to, "calls different functions"),
                 Found::Size(at, bytes) => (&mut sizes, at, bytes, "copies different sizes"),
@@ -207,14 +207,15 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
     Err(Failure::unsupported("there are too many calls through registers"))
 }
 
-/// The function that the library's own code chooses on the machine that the profile is for.
+/// The function that an ifunc's resolver chooses on the profile's machine.
 fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> {
-    // Code that chooses may have questions in functions of their own; most has none, and calls only where
-    // nothing is known of the machine.
+    // A resolver may ask in functions of its own. Most do not, and only call something if nothing
+    // is known about the machine.
     [false, true].into_iter().find_map(|inlines| chosen(image, chooser, world, inlines))
 }
 
-/// The function at the address that code returns, where it depends on nothing but the machine.
+/// The function at the address that a resolver returns, if the address depends on nothing but the
+/// machine.
 fn chosen(image: &Image, chooser: &Function, world: &World, inlines: bool) -> Option<Function> {
     let target = target::of(image.arch, chooser.thumb, image.big, image.release6)?;
     let expand = Expand {
@@ -249,7 +250,8 @@ fn chosen(image: &Image, chooser: &Function, world: &World, inlines: bool) -> Op
     }
 }
 
-/// What is known where a function is entered; of each parameter, how far into a word it points.
+/// The known state at the entry of a function; `params` are the offsets in a word to which
+/// parameters point.
 fn start(
     flat: &mut expand::Flat,
     target: &Target,
@@ -282,7 +284,7 @@ fn start(
             }
         }
     }
-    // Whatever reads register 31 or its like as zero has no register for it.
+    // A register that always reads as zero has no entry.
     let mut regs: Vec<Option<Known>> =
         (0..flat.code.regs.len()).map(|r| Some(Known::Start(r as u16))).collect();
     for (reg, val) in &flat.code.reg_init {
@@ -298,7 +300,7 @@ fn start(
     State::new(regs, slots)
 }
 
-/// What a parameter holds where a function is entered.
+/// Sets the value of a parameter at the entry of a function.
 fn set_param(
     flat: &mut expand::Flat,
     state: &mut State,
@@ -319,7 +321,7 @@ fn set_param(
     }
 }
 
-/// Adds the parts of locations that are locations of their own, and says where they lie.
+/// Adds the separate parts of locations to the locations, and returns where they are.
 fn fields(given: &Given, locations: &mut Vec<String>) -> Vec<Vec<Field>> {
     let Some(foreign) = given.foreign else { return Vec::new() };
     let mut out = vec![Vec::new(); locations.len()];
@@ -334,7 +336,7 @@ fn fields(given: &Given, locations: &mut Vec<String>) -> Vec<Vec<Field>> {
     out
 }
 
-/// Says of foreign code where in which function something is refused.
+/// Adds the place to a failure in foreign code.
 fn placed(failure: Failure, image: &Image, at: u64, given: &Given) -> Failure {
     match given.foreign {
         Some(_) => failure.of(image.shown(at)),
@@ -342,15 +344,15 @@ fn placed(failure: Failure, image: &Image, at: u64, given: &Given) -> Failure {
     }
 }
 
-/// What an instruction at an address waits for.
+/// What is still to be found for an instruction at an address.
 enum Found {
-    /// Where it goes.
+    /// The target of a jump or call.
     Target(u64, u64),
-    /// How many bytes it copies.
+    /// The number of bytes that are copied.
     Size(u64, u64),
 }
 
-/// Where the jumps and calls through registers that are reached go, and how much is copied.
+/// Finds the targets of the reached jumps and calls through registers, and the sizes of copies.
 fn open(
     flat: &expand::Flat,
     analysis: &Analysis,
@@ -363,7 +365,7 @@ fn open(
     let mut out = Vec::new();
     for (i, (node, state)) in flat.nodes.iter().zip(&analysis.states).enumerate() {
         let Some(state) = state else { continue };
-        // Of what is called through a linker's code, the place is where that is called.
+        // If a function is called through a linker's code, the place is that of the call.
         let before = flat.nodes[..=i].iter().rev().map(|n| n.at);
         let at = before.into_iter().find(|at| !image.is_stub(*at)).unwrap_or(node.at);
         let value = |name: &str| {

@@ -1,12 +1,13 @@
-//! Which bits of registers matter before an instruction, given those that matter after it. It does
-//! not know what registers hold.
+//! Computes which bits of registers matter before an instruction, given those that matter after it.
+//!
+//! It does not know what registers hold.
 
 use std::collections::HashMap;
 
 use litmake_ops::{BinOp, Op, Temp, UnOp, Val, mask};
 
-/// The bits of registers that matter before some ops, given those that matter after; and the bits
-/// of temporaries.
+/// Computes the bits of registers that matter before some ops, given those that matter after, and
+/// returns the bits of temporaries that matter.
 pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
     let mut temps = vec![0u128; 0];
     let mut constants = HashMap::new();
@@ -15,11 +16,11 @@ pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
     temps
 }
 
-/// What of an instruction's accesses matters, by the temporary that is loaded or stored.
+/// What matters about an instruction's accesses, by the temporary that is loaded or stored.
 pub struct Matters<'a> {
-    /// Whether its address does.
+    /// Whether the address matters.
     pub address: &'a dyn Fn(Temp) -> bool,
-    /// Which bits do of what is stored.
+    /// The bits of a stored value that matter.
     pub stored: &'a dyn Fn(Temp) -> u128,
 }
 
@@ -47,7 +48,7 @@ fn want(temps: &mut Vec<u128>, t: Temp, bits: u128) {
     temps[t] |= bits;
 }
 
-/// All bits up to the highest.
+/// All bits up to the highest one.
 fn up_to(bits: u128) -> u128 {
     if bits == 0 { 0 } else { u128::MAX >> bits.leading_zeros() }
 }

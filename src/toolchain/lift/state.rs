@@ -1,5 +1,7 @@
-//! What is known at one instruction, of registers and of slots of the stack: in any case, and on
-//! each side of a condition. It does not know what instructions do.
+//! The known contents of registers and stack slots at an instruction: in general, and on each side
+//! of a condition.
+//!
+//! It does not know what instructions do.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +15,22 @@ use super::values::{Known, Step, World};
 pub struct State {
     pub regs: Vec<Option<Known>>,
     pub slots: BTreeMap<i64, (u8, Known)>,
-    /// What instructions under one condition leave to others under the same or the contrary.
+    /// What instructions under one condition leave for others under the same condition or its
+    /// negation.
     when: Option<When>,
 }
 
-/// What registers hold on each side of a condition.
+/// The contents of registers on each side of a condition.
 #[derive(Clone, Debug, PartialEq)]
 struct When {
-    /// The ops that find out whether it holds, and the temporary that then says so.
+    /// The ops that evaluate the condition, and the temporary with the result.
     condition: Vec<Op>,
     says: Temp,
-    /// Where it does not hold, and where it does.
+    /// The contents if the condition does not hold, and if it holds.
     sides: [Side; 2],
 }
 
-/// Some registers, and what each holds.
+/// Some registers and their contents.
 type Side = Vec<(Reg, Option<Known>)>;
 
 impl State {
@@ -35,7 +38,7 @@ impl State {
         State { regs, slots, when: None }
     }
 
-    /// Keeps what both sides agree on; whether anything was lost.
+    /// Keeps what both states agree on, and returns whether anything was lost.
     pub fn join(&mut self, other: &State, world: &World) -> bool {
         let when = self.common(other, world);
         let mut lost = self.when != when;
@@ -59,8 +62,8 @@ impl State {
         lost || before != self.slots.len()
     }
 
-    /// What both know on the sides of a condition: a value that is there in any case is there then
-    /// too.
+    /// What both states know on the sides of a condition: a value that is known in general is known
+    /// on each side, too.
     fn common(&self, other: &State, world: &World) -> Option<When> {
         let when = self.when.as_ref().or(other.when.as_ref())?;
         let said = [self, other].map(|s| s.known_side(when, world));
@@ -74,7 +77,7 @@ impl State {
         };
         let count = self.regs.len().min(other.regs.len()) as Reg;
         let sides = [0, 1].map(|side| -> Side {
-            // Where one of them never is on this side, nothing is lost.
+            // If one of the states is never on this side, nothing is lost.
             let is_elsewhere = |said: Option<bool>| said.is_some_and(|s| usize::from(s) != side);
             let (a, b) = match (is_elsewhere(said[0]), is_elsewhere(said[1])) {
                 (true, false) => (other, other),
@@ -91,7 +94,7 @@ impl State {
         When { condition, says, sides }.unless_empty()
     }
 
-    /// On which side of a condition this is, where that is known.
+    /// The side of a condition on which this state is, if that is known.
     fn known_side(&self, when: &When, world: &World) -> Option<bool> {
         let mut step = Step::new(world, self.clone());
         step.run(&when.condition, true);
@@ -101,14 +104,14 @@ impl State {
         }
     }
 
-    /// Takes a condition to hold, or not to, for as long as one instruction.
+    /// Assumes that a condition holds, or not, for one instruction.
     pub fn assume(&mut self, condition: &[Op], holds: bool) {
         self.follow(condition, holds);
         let (asked, _) = straight(condition);
         self.when.take_if(|w| w.condition == asked);
     }
 
-    /// Takes a condition to hold, or not to, from here on.
+    /// Assumes that a condition holds, or not, from here on.
     pub fn follow(&mut self, condition: &[Op], holds: bool) {
         let (asked, turned) = straight(condition);
         let Some(when) = self.when.as_ref().filter(|w| w.condition == asked) else { return };
@@ -119,8 +122,8 @@ impl State {
         }
     }
 
-    /// Keeps what is known on the sides of a condition, where it does not hold and where it does,
-    /// and not in any case.
+    /// Keeps what is known on the sides of a condition, without what is known in general. `left`
+    /// are the states if the condition does not hold, and if it holds.
     pub fn remember(&mut self, condition: &[Op], says: Temp, left: [&State; 2]) {
         let (straight, turned) = straight(condition);
         let mut sides = left.map(|state| -> Side {

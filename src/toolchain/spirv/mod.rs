@@ -1,9 +1,10 @@
-//! The functions of a SPIR-V module as threads of a litmus test.
+//! Turns the functions of a SPIR-V module into threads of a litmus test.
 //!
-//! `module` reads a disassembled module, `thread` makes a function a thread: calls inlined, parameters as the
-//! variables of locations, only the declarations that it needs, and names by what they stand for, so that equal code
-//! has equal text. `reached` follows the number of a workgroup through a shader's `main`. What instructions mean is stated in `isa` alone, which reads what is written here. Nothing here
-//! knows compilers or models.
+//! `module` reads a disassembled module. `thread` makes a thread from a function: calls are
+//! inlined, parameters become the variables of locations, only needed declarations are kept, and
+//! names say what they stand for, so that equal code has equal text. `reached` follows the number
+//! of a workgroup through a shader's `main`. The meaning of instructions is defined in `isa`, which
+//! reads the resulting text. Nothing here knows compilers or models.
 
 mod module;
 mod reached;
@@ -13,22 +14,23 @@ use litmake_base::failure::Failure;
 use litmake_litmus::{Body, InitItem};
 use module::Module;
 
-/// How the threads of a test are called in a module.
+/// The names of a test's threads and locations in a module.
 pub struct Given<'a> {
     /// For each thread its function, and the location behind each parameter.
     pub threads: &'a [(String, Vec<String>)],
-    /// The locations that are variables, by their names in the module, or by what they are bound to ([`binding`]).
+    /// Pairs of a variable's name in the module, or its binding ([`binding`]), and the location
+    /// that it is.
     pub globals: &'a [(String, String)],
-    /// Where the threads are workgroups of one shader: the number of the first one.
+    /// The number of the first workgroup, if the threads are workgroups of one shader.
     pub first: Option<u32>,
 }
 
-/// What stands for a buffer's name: the set and the number that it is bound to.
+/// The name of a buffer, made from its descriptor set and binding number.
 pub fn binding(set: usize, number: usize) -> String {
     format!("@{set}.{number}")
 }
 
-/// The threads that a module makes, and the locations that they have beside those of the test.
+/// The threads of a module, and their locations in addition to those of the test.
 pub fn threads(text: &str, given: &Given) -> Result<(Vec<Body>, Vec<InitItem>), Failure> {
     let module = Module::read(text).map_err(Failure::unsupported)?;
     let (mut bodies, mut init): (Vec<Body>, Vec<InitItem>) = (Vec::new(), Vec::new());

@@ -1,13 +1,13 @@
-//! Reads a SPIR-V module as `spirv-dis` prints it: what it declares, and its functions.
+//! Reads a SPIR-V module in the form that `spirv-dis` prints: its declarations and functions.
 //!
-//! Names for people, where lines stood in a source and which capabilities there are, change no meaning and are left
-//! out. It does not know what instructions do.
+//! Debug names, source lines and capabilities have no meaning for tests and are left out. It does
+//! not know what instructions do.
 
 use std::collections::BTreeMap;
 
 use litmake_isa::spirv::Instruction;
 
-/// An instruction that owns its words.
+/// An instruction with owned words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub result: Option<String>,
@@ -16,7 +16,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// As it is printed, with names replaced.
+    /// The instruction as printed, with names replaced.
     pub fn text(&self, name: impl Fn(&str) -> String) -> String {
         let mut out = match &self.result {
             Some(id) => format!("{} = {}", name(id), self.op),
@@ -35,7 +35,7 @@ impl Line {
 
 #[derive(Clone, Debug, Default)]
 pub struct Function {
-    /// Names and types.
+    /// The names and types of parameters.
     pub params: Vec<(String, String)>,
     pub body: Vec<Line>,
 }
@@ -44,17 +44,17 @@ pub struct Function {
 pub struct Module {
     /// Types, constants and variables, in order.
     pub declarations: Vec<Line>,
-    /// Decorations that say where things lie.
+    /// Decorations that give the layout of types.
     pub layout: Vec<Line>,
     pub model: Option<Line>,
     pub functions: BTreeMap<String, Function>,
-    /// What the machine gives an invocation, by the variable that holds it.
+    /// Pairs of a variable and the built-in value that it holds.
     pub built_in: BTreeMap<String, String>,
-    /// From the names that linkers and people see to those in the module.
+    /// For each exported name, the name in the module.
     pub exported: BTreeMap<String, String>,
 }
 
-/// Instructions of a function that say nothing about what it does.
+/// Instructions that have no effect on a function's meaning.
 const SILENT: &[&str] = &[
     "OpLine",
     "OpNoLine",
@@ -71,7 +71,7 @@ impl Module {
         let mut module = Module::default();
         let mut named: BTreeMap<String, String> = BTreeMap::new();
         let mut open: Option<(String, Function)> = None;
-        // Of each buffer its set and its number.
+        // The descriptor set and binding number of each buffer.
         let mut bound: BTreeMap<String, [Option<usize>; 2]> = BTreeMap::new();
         for line in text.lines() {
             let Instruction { result, op, operands } = Instruction::read(line);

@@ -1,16 +1,17 @@
-//! What is left of a shader's `main` in the workgroup of one number: the blocks that it reaches.
+//! Reduces a shader's `main` to the blocks that the workgroup with a given number reaches.
 //!
-//! A shader runs all threads of a test, and tells them by that number. Only values that follow from it are known here. Where a
-//! branch goes by something else, both sides stay.
+//! A shader runs all threads of a test, and branches on this number. Only values that follow from
+//! the number are known here; where a branch depends on anything else, both sides stay. It does not
+//! know models.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::module::{Function, Line, Module};
 
-/// What is known of a name.
+/// The known value of a name.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
-    /// The address of the number, or of its vector.
+    /// The address of the number, or of the vector that contains it.
     Place {
         whole: bool,
     },
@@ -18,7 +19,7 @@ enum Known {
     Number(u64),
 }
 
-/// The function without the blocks that this workgroup does not run.
+/// The function without the blocks that this workgroup does not reach.
 pub fn narrow(module: &Module, f: &Function, workgroup: u32) -> Function {
     let mut blocks: BTreeMap<&str, &[Line]> = BTreeMap::new();
     let starts: Vec<usize> = (0..f.body.len()).filter(|&i| f.body[i].op == "OpLabel").collect();
@@ -41,7 +42,7 @@ pub fn narrow(module: &Module, f: &Function, workgroup: u32) -> Function {
             known.insert(id.clone(), Known::Number(number));
         }
     }
-    // A block is met after those that stand on every way to it, so that what they define is known.
+    // A block is visited after the blocks on all ways to it, so their values are known.
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     let mut decided: BTreeMap<&str, String> = BTreeMap::new();
     let mut todo: Vec<&str> =
@@ -88,14 +89,14 @@ pub fn narrow(module: &Module, f: &Function, workgroup: u32) -> Function {
     Function { params: f.params.clone(), body }
 }
 
-/// What an instruction computes of the number of the workgroup.
+/// The value of an instruction, if it follows from the number of the workgroup.
 fn value(line: &Line, known: &BTreeMap<String, Known>, workgroup: u32) -> Option<Known> {
     let operand = |i: usize| line.operands.get(i).and_then(|o| known.get(o)).copied();
     let vector = |part: u64| Known::Number(if part == 0 { u64::from(workgroup) } else { 0 });
     match (line.op.as_str(), operand(1)?) {
         ("OpLoad", Known::Place { whole: true }) => Some(Known::Vector),
         ("OpLoad", Known::Place { whole: false }) => Some(vector(0)),
-        // Only the first part is followed.
+        // Only the first component is followed.
         ("OpAccessChain" | "OpInBoundsAccessChain", Known::Place { whole: true }) => {
             (operand(2)? == Known::Number(0)).then_some(Known::Place { whole: false })
         }
@@ -109,7 +110,7 @@ fn value(line: &Line, known: &BTreeMap<String, Known>, workgroup: u32) -> Option
     }
 }
 
-/// Where the end of a block goes, where that is known.
+/// The block to which a block's last instruction branches, if that is known.
 fn target<'l>(last: &'l Line, known: &BTreeMap<String, Known>) -> Option<&'l str> {
     let Known::Number(number) = *known.get(last.operands.first()?)? else { return None };
     let operands = &last.operands;
@@ -124,12 +125,12 @@ fn target<'l>(last: &'l Line, known: &BTreeMap<String, Known>) -> Option<&'l str
     .map(String::as_str)
 }
 
-/// Drops what computes values that are known, or addresses, and that nothing uses any more.
+/// Removes unused instructions that compute known values or addresses.
 fn drop_unused(body: &mut Vec<Line>, known: &BTreeMap<String, Known>) {
     let mut used: BTreeSet<String> = BTreeSet::new();
     body.reverse();
     body.retain(|line| {
-        // Front ends write the addresses of all buffers where `main` begins.
+        // Front ends compute the addresses of all buffers at the beginning of `main`.
         let is_address = matches!(line.op.as_str(), "OpAccessChain" | "OpInBoundsAccessChain");
         let keep = line
             .result

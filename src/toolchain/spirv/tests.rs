@@ -1,11 +1,12 @@
-//! Modules as threads, from texts of modules.
+//! Tests of threads from modules, given as text.
 
 use super::*;
 use litmake_isa::Isa;
 use litmake_isa::spirv::Spirv;
 use litmake_litmus::Anything;
 
-/// A function `P0` of one parameter that calls another one in a loop, as `spirv-dis` prints it.
+/// A function `P0` with one parameter that calls another function in a loop, as `spirv-dis` prints
+/// it.
 const TEXT: &str = r#"
 ; SPIR-V
                OpCapability Kernel
@@ -83,7 +84,7 @@ fn calls_are_written_out_and_parameters_are_locations() {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(!text.contains("OpFunctionCall") && !text.contains("Merge"), "{text}");
-    // The phi of the loop names the block behind the call, in which its own block now ends.
+    // The phi of the loop names the block after the call, in which its own block now ends.
     let labels: Vec<&str> = text.lines().filter_map(|l| l.strip_suffix(" = OpLabel")).collect();
     let phi = text.lines().find(|l| l.contains("OpPhi")).expect("a phi");
     let back = phi.split(' ').next_back().expect("a block");
@@ -118,8 +119,8 @@ fn what_has_no_form_as_a_thread_is_refused_by_name() {
     }
 }
 
-/// A shader with two threads, told apart by the number of the workgroup, as front ends print it. The second one goes by
-/// something else as well.
+/// A shader with two threads that are told apart by the number of the workgroup, as front ends
+/// print it. The second thread also branches on something else.
 const SHADER: &str = r#"
                OpMemoryModel Logical Vulkan
                OpEntryPoint GLCompute %4 "main" %11 %44
@@ -190,18 +191,18 @@ fn a_workgroup_has_the_code_that_it_reaches() {
         (count(&first, "OpBranchConditional"), count(&second, "OpBranchConditional")),
         (0, 1)
     );
-    // A block that is not reached gives no value where blocks join.
+    // A block that is not reached gives no value to a phi.
     let joined = |text: &str| {
         let phi = text.lines().find(|l| l.contains("OpPhi")).expect("a phi").to_string();
         phi.split_whitespace().skip(4).count() / 2
     };
-    // The first block goes to one place alone in each workgroup, and is still there.
+    // The first block has only one successor in each workgroup, and is still there.
     assert_eq!((joined(&first), joined(&second)), (2, 3), "{first}\n{second}");
 }
 
 #[test]
 fn a_number_that_is_not_followed_is_computed() {
-    // What comes out of arithmetic is left to the simulator.
+    // Results of arithmetic are left to the simulator.
     let text = SHADER.replace("OpSwitch %47", "%57 = OpIAdd %8 %47 %21\n OpSwitch %57");
     let [first, second] = workgroups(&text).expect("threads");
     for (text, number) in [(&first, "0"), (&second, "1")] {

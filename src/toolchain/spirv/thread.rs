@@ -1,7 +1,8 @@
-//! Makes a function of a module a thread: calls of the module's functions are replaced by their code, parameters
-//! by variables for the locations that they point to, and names by others that say what they stand for.
+//! Makes a thread from a function of a module. Calls are replaced by the code of the called
+//! functions, parameters by variables for the locations behind them, and names by names that say
+//! what they stand for.
 //!
-//! It does not know models, or what instructions do beyond where control goes.
+//! It does not know models, and of instructions only those that transfer control.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use super::reached;
 use litmake_base::diag::Span;
 use litmake_litmus::{InitItem, InitValue, Line as Text, Place, Type as Declared, Value};
 
-/// Functions that call one another deeper than this are refused.
+/// The deepest nesting of calls.
 const DEEPEST: usize = 16;
 
-/// A thread of more instructions is refused.
+/// The largest number of instructions in a thread.
 const MOST_LINES: usize = 4096;
 
 pub struct Thread {
@@ -21,7 +22,7 @@ pub struct Thread {
     pub init: Vec<InitItem>,
 }
 
-/// The thread that a function makes: `params` are the locations behind its parameters.
+/// Makes a thread from a function. `params` are the locations behind its parameters.
 pub fn thread(
     module: &Module,
     function: &str,
@@ -57,15 +58,15 @@ pub fn thread(
     writer.finish(globals)
 }
 
-/// A word of a line. Names in the module's own space are kept apart from those that are made here.
+/// A word of a line. Names of the module are kept apart from names that are made here.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(String),
-    /// A name of the module: of a type, a constant, a variable.
+    /// A name in the module: a type, a constant or a variable.
     Declared(String),
-    /// A value or a label of the thread.
+    /// A value or label of the thread.
     Made(usize),
-    /// The label under which a block of a copy of a function ends.
+    /// The label at the end of a block in a copy of a function.
     End(usize, String),
 }
 
@@ -78,17 +79,17 @@ struct Written {
 struct Writer<'a> {
     module: &'a Module,
     declared: BTreeMap<&'a str, &'a Line>,
-    /// The variables that stand for locations behind parameters: storage class, type, name.
+    /// The variables for locations behind parameters: storage class, type, name.
     parameters: Vec<(String, String, String)>,
     lines: Vec<Written>,
     made: usize,
     copies: usize,
-    /// The number of the workgroup that the thread is.
+    /// The number of the thread's workgroup.
     workgroup: Option<u32>,
     ends: BTreeMap<(usize, String), usize>,
 }
 
-/// Where the values that a called function returns go.
+/// Where a called function returns to, and the values that it returns.
 struct Return {
     after: usize,
     values: Vec<(Option<Piece>, usize)>,
@@ -127,7 +128,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A pointer to a location.
+    /// The variable for a location behind a parameter.
     fn parameter(&mut self, ty: &str, location: &str) -> Result<Piece, String> {
         let pointer = self.declared.get(ty).filter(|line| line.op == "OpTypePointer");
         let pointer = pointer.ok_or("unsupported: a parameter that is no pointer")?;
@@ -206,7 +207,7 @@ impl<'a> Writer<'a> {
                         return Err("a call with other arguments than the function has".into());
                     }
                     let mut after = Return { after: self.fresh(), values: Vec::new() };
-                    // The first name that the copy makes is that of its first block.
+                    // The copy of the function first makes a name for its first block.
                     let entry = Piece::Made(self.made);
                     self.line(None, "OpBranch", vec![entry])?;
                     self.function(called, operands[2..].to_vec(), Some(&mut after), depth + 1)?;
@@ -228,7 +229,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What a call gives: the value of the return that was taken.
+    /// The result of a call: the value of the return that was taken.
     fn returned(
         &mut self,
         result: Option<Piece>,
@@ -245,13 +246,13 @@ impl<'a> Writer<'a> {
         self.line(result, "OpPhi", operands)
     }
 
-    /// What people call something.
+    /// The exported name of something.
     fn spelt(&self, id: &str) -> String {
         let exported = self.module.exported.iter().find(|(_, i)| *i == id);
         exported.map_or_else(|| id.trim_start_matches('%').to_string(), |(name, _)| name.clone())
     }
 
-    /// The names of the module that the code needs, with those that these need.
+    /// The module's names that the code needs, directly or through other declarations.
     fn needed(&self) -> BTreeSet<&str> {
         let mut todo: Vec<&str> = self.parameters.iter().map(|(_, ty, _)| ty.as_str()).collect();
         for line in &self.lines {
@@ -274,7 +275,7 @@ impl<'a> Writer<'a> {
         out
     }
 
-    /// The lines of the thread: the declarations that it needs, then its code.
+    /// The lines of the thread: the needed declarations, then its code.
     fn finish(self, globals: &[(String, String)]) -> Result<Thread, String> {
         let needed = self.needed();
         let mut names = Names::default();
@@ -286,7 +287,7 @@ impl<'a> Writer<'a> {
             let Some(id) = line.result.as_deref().filter(|id| needed.contains(id)) else {
                 continue;
             };
-            // What the machine gives an invocation belongs to it.
+            // Built-in values belong to the invocation.
             let line = &own(line);
             let class = line.operands.get(1).map(String::as_str);
             if let Some(what) = self.module.built_in.get(id)
@@ -321,14 +322,14 @@ impl<'a> Writer<'a> {
         for line in self.module.model.iter().chain(layout).chain(&declarations) {
             lines.push(line.text(|id| names.of(id)));
         }
-        // Threads may share the location behind a parameter, and a thread has it once.
+        // Several parameters may have one location, which a thread declares once.
         let mut seen = BTreeSet::new();
         for (class, ty, location) in &self.parameters {
             if seen.insert(location) {
                 lines.push(format!("%{location} = OpVariable {} {class}", names.of(ty)));
             }
         }
-        // Values are numbered as they come.
+        // Values are numbered in order.
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
         for line in &self.lines {
             if let Some(Piece::Made(made)) = line.result {
@@ -367,8 +368,8 @@ impl<'a> Writer<'a> {
         Ok(Thread { lines: lines.into_iter().map(line).collect(), init })
     }
 
-    /// A variable that holds what the machine gives an invocation, as one of its own: the number of its workgroup, which
-    /// has one dimension.
+    /// A private variable that holds a built-in value: the number of the workgroup, which has one
+    /// dimension.
     fn given(
         &self,
         id: &str,
@@ -402,7 +403,7 @@ impl<'a> Writer<'a> {
         Ok(out)
     }
 
-    /// The initial state of a variable that the module gives a number.
+    /// The initial value of a variable of the module.
     fn holds(&self, location: &str, value: &str) -> Result<InitItem, String> {
         let unknown = || format!("unsupported: what the variable `{location}` holds");
         let line = self.declared.get(value).ok_or_else(unknown)?;
@@ -426,7 +427,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A declaration, with what the machine gives an invocation in the invocation's own memory.
+/// The declaration with input variables in private memory.
 fn own(line: &Line) -> Line {
     let mut out = line.clone();
     let class = match out.op.as_str() {
@@ -444,7 +445,7 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// Names of declarations by what they declare.
+/// Names of declarations, made from their content.
 #[derive(Default)]
 struct Names {
     known: BTreeMap<String, String>,

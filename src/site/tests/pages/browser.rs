@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Names under which distributions have it.
+/// The commands of the browser in different distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 pub struct Browser {
@@ -15,14 +15,14 @@ pub struct Browser {
     from: BufReader<ChildStdout>,
     session: String,
     next: u64,
-    /// Errors of pages, and what they wrote to their consoles.
+    /// Errors of pages, and their messages to the console.
     pub complaints: Vec<String>,
-    /// The user's folder, which goes with the browser.
+    /// The user's folder, which is removed with the browser.
     _folder: tempfile::TempDir,
 }
 
 impl Browser {
-    /// A browser with one page; nothing where there is none, which is said.
+    /// A browser with one page; `None`, with a message, if none is installed.
     pub fn start() -> Option<Browser> {
         let here = |name: &&&str| {
             let path = std::env::var_os("PATH").unwrap_or_default();
@@ -65,7 +65,7 @@ impl Browser {
         Some(out)
     }
 
-    /// One message from the browser.
+    /// Reads one message from the browser.
     fn read(&mut self) -> Value {
         let mut bytes = Vec::new();
         self.from.read_until(0, &mut bytes).unwrap();
@@ -73,7 +73,7 @@ impl Browser {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// Keeps what a page complains of.
+    /// Keeps a page's errors and console messages.
     fn note(&mut self, message: &Value) {
         let params = &message["params"];
         match message["method"].as_str() {
@@ -86,7 +86,7 @@ impl Browser {
         }
     }
 
-    /// The result of a command.
+    /// Runs a command and returns its result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -115,7 +115,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file, and waits until it is there.
+    /// Opens a file, and waits until it is loaded.
     pub fn open(&mut self, path: &Path) {
         let url = format!("file://{}", path.display());
         let answer = self.call("Page.navigate", json!({ "url": url }));
@@ -123,7 +123,7 @@ impl Browser {
         self.wait_for("Page.loadEventFired");
     }
 
-    /// What an expression in the page comes to; it may be a promise.
+    /// The value of an expression in the page, which may be a promise.
     pub fn eval(&mut self, expression: &str) -> Value {
         let params = json!({
             "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
@@ -133,7 +133,7 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// Clicks with the mouse on what a selector finds first, and waits for another page where one asks for it.
+    /// Clicks on the first element that a selector finds, and waits for another page if asked to.
     pub fn click(&mut self, selector: &str, leads_away: bool) {
         let place = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{ block: 'center' }}); \
@@ -150,12 +150,12 @@ impl Browser {
         }
     }
 
-    /// Types into what has the focus.
+    /// Types into the focused element.
     pub fn write(&mut self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
-    /// The size of the window, and whether the user wants it dark.
+    /// Sets the size of the window, and whether the user prefers dark.
     pub fn look(&mut self, width: u32, dark: bool) {
         self.call(
             "Emulation.setDeviceMetricsOverride",

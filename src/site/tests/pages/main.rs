@@ -1,4 +1,4 @@
-//! The record of runs and its pages, in a real browser.
+//! Tests the record of runs and its pages in a real browser.
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
@@ -24,7 +24,8 @@ fn about(night: usize) -> Circumstances {
     }
 }
 
-/// A report in which each test of a list was judged with profile `p`, and some show a bug of their own name.
+/// A report in which each test of a list was judged with profile `p`, and some tests show a bug
+/// with their name.
 fn report(judged: &[&str], bugs: &[&str]) -> Report {
     let mut coverage = Gather::default();
     coverage.add(&["p".to_string()], false, judged.iter().map(|t| (*t, bugs.contains(t))));
@@ -70,7 +71,7 @@ fn a_bug_is_fixed_where_its_test_ran_and_reopened_where_it_shows_again() {
     let with =
         |version: &str, report: Report| Report { compilers: vec![compiler(version)], ..report };
     folder.add(&with("16.0.6", report(&["a", "b"], &["a", "b"])), &about(0)).unwrap();
-    // `a` is gone; `b` was not looked for.
+    // `a` is fixed; `b` was not looked for.
     folder.add(&with("22.1.0", report(&["a", "c"], &[])), &about(1)).unwrap();
     let then = history(&folder);
     assert_eq!(states(&then), [("a", State::Fixed), ("b", State::Open)]);
@@ -85,7 +86,7 @@ fn a_bug_is_fixed_where_its_test_ran_and_reopened_where_it_shows_again() {
     let said: Vec<Change> = now.bug("a").unwrap().changes.iter().map(|(_, c)| *c).collect();
     assert_eq!(said, [Change::New, Change::Fixed, Change::Reopened]);
     assert_eq!(now.open_after(), [2, 1, 1]);
-    // A run that covers nothing says nothing.
+    // A run without coverage changes nothing.
     folder.add(&Report { pipeline: "other".into(), ..Report::default() }, &about(3)).unwrap();
     assert_eq!(states(&history(&folder)), states(&now));
 }
@@ -133,18 +134,18 @@ fn additions_at_the_same_time_lose_nothing_and_broken_files_are_said() {
     });
     let all = history(&folder);
     assert_eq!((all.runs.len(), all.bugs.len()), (16, 16));
-    // What a killed addition may leave: an example without its run, and a file that is not whole.
+    // An addition that was killed may leave an example without its run, and an incomplete file.
     std::fs::write(dir.path().join("bugs/.litmake-x.tmp"), "{").unwrap();
     std::fs::write(dir.path().join("runs/20251124T020000Z-0.json"), "{\"history\":1,").unwrap();
     let read = folder.read().unwrap();
     assert_eq!((read.kept.runs.len(), read.warnings.len()), (16, 1), "{:?}", read.warnings);
     assert!(read.warnings[0].contains("is left out"), "{:?}", read.warnings);
-    // A finding whose name would lead elsewhere is refused.
+    // A finding whose id would lead to another folder is rejected.
     assert!(folder.add(&report(&["x"], &["../x"]), &about(1)).is_err());
     assert!(Folder::new(&dir.path().join("none")).read().is_err());
 }
 
-/// The pages of some nights, with a note and texts that mean something in HTML.
+/// The pages of some nights, with a note and with texts that contain HTML.
 fn pages(dir: &Path, count: usize, bugs: usize) -> (PathBuf, History) {
     let folder = Folder::new(&dir.join("history"));
     let mut made = nights::Nights::new(bugs);
@@ -225,9 +226,9 @@ fn a_year_of_nights_is_small() {
     assert!(size < 20_000_000, "{size} bytes");
 }
 
-/// What is wrong with a page for those who do not see it as it is meant: contrasts below WCAG AA, controls and
-/// pictures without a name, tables without heads, headings that leave a level out, names that are there twice, and
-/// a page wider than its window.
+/// Finds faults in the accessibility of a page: contrasts below WCAG AA, controls and pictures
+/// without a name, tables without heads, skipped levels of headings, duplicate ids, and a page
+/// wider than its window.
 const AUDIT: &str = r#"(() => {
   const wrong = [];
   const color = (text) => (text.match(/[\d.]+/g) || []).map(Number);
@@ -307,7 +308,7 @@ fn pages_do_what_they_say_in_a_browser() {
         browser.look(width, dark);
         for page in all {
             browser.open(&pages.join(page));
-            // What is folded is looked at, too.
+            // Folded parts are examined, too.
             browser.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
             let wrong = browser.eval(AUDIT);
             assert_eq!(wrong, serde_json::json!([]), "{page} at {width}, dark: {dark}");
@@ -319,7 +320,7 @@ fn pages_do_what_they_say_in_a_browser() {
     }
     browser.look(1280, false);
 
-    // Filters and choices hide rows and count.
+    // Filters and choices hide rows and update the count.
     browser.open(&pages.join("bugs.html"));
     let shown = "[...document.querySelectorAll('tbody tr')].filter((r) => !r.hidden).length";
     let rows = browser.eval(shown).as_u64().unwrap();
@@ -335,7 +336,7 @@ fn pages_do_what_they_say_in_a_browser() {
     browser.eval("(() => { const s = document.querySelector('.tools select'); s.value = 'fixed'; s.dispatchEvent(new Event('change')); })()");
     assert_eq!(browser.eval(shown), fixed);
 
-    // A click on a head sorts by it, and a second one turns that around.
+    // A click on a heading sorts by its column, and a second click reverses the order.
     let ids = "[...document.querySelectorAll('tbody tr')].map((r) => r.cells[0].textContent)";
     let read = |browser: &mut Browser| -> Vec<String> {
         let list = browser.eval(ids);
@@ -354,7 +355,7 @@ fn pages_do_what_they_say_in_a_browser() {
     let down = read(&mut browser);
     assert_eq!(down, up.into_iter().rev().collect::<Vec<_>>());
 
-    // A link opens what it names.
+    // A link opens its target.
     browser.click("tbody tr:not([hidden]) a", true);
     let opened = browser.eval("location.pathname.split('/').pop()");
     let shown_id = browser.eval("document.querySelector('dd code').textContent");
@@ -367,7 +368,7 @@ fn pages_do_what_they_say_in_a_browser() {
     browser.eval("new Promise((done) => setTimeout(done, 100))");
     assert_eq!(browser.eval(&format!("document.getElementById('{last}').open")), true);
 
-    // A copy is what stands beside the button.
+    // The button copies the text beside it.
     browser.open(&pages.join(&bug_page));
     browser.click(".code button", false);
     browser.eval("new Promise((done) => setTimeout(done, 200))");

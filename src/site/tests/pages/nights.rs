@@ -1,5 +1,5 @@
-//! Reports of nights, made up: bugs appear, go and come back, compilers are updated. They have the size of real
-//! reports, and are no result of anything.
+//! Made-up reports of nights: bugs appear, are fixed and come back, and compilers are updated. The
+//! reports have a realistic size, and are not results of anything.
 
 #![allow(dead_code, reason = "who makes nights up uses some of this")]
 
@@ -31,7 +31,7 @@ const CODE: &str = "AArch64 made-up
 exists (0:X2=1 /\\ 1:X2=1)
 ";
 
-/// The day of a night.
+/// The date of a night.
 pub fn date(night: usize) -> Date {
     let first: Date = "2025-11-24T02:00:00Z".parse().expect("a date");
     Date(first.0 + night as u64 * 86_400)
@@ -45,7 +45,7 @@ pub fn profile(number: usize) -> String {
     )
 }
 
-/// Numbers that look random and are the same each time.
+/// Numbers that look random and are reproducible.
 fn mix(a: usize, b: usize) -> usize {
     let mut x = (a as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ (b as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -63,8 +63,8 @@ impl Nights {
         Nights { bugs }
     }
 
-    /// Whether a bug shows in a night with a profile: from its first night on, and for most until it is fixed;
-    /// a few come back.
+    /// Whether a bug shows in a night with a profile: from its first night on, and for most bugs
+    /// until they are fixed; a few come back.
     fn shows(&self, bug: usize, night: usize, nights: usize, profile: usize) -> bool {
         let begin = mix(bug, 1) % nights.max(1);
         let long = 10 + mix(bug, 2) % 200;
@@ -99,7 +99,7 @@ impl Nights {
                 findings.push(finding(bug, test, &on));
             }
         }
-        // One compiler is updated each week, the other one each month.
+        // One compiler is updated every week, the other every month.
         let compiler = |name: &String| {
             let (tool, version) = match name.starts_with("clang") {
                 true => ("clang", format!("clang version 23.{}.0", night / 7)),
