@@ -245,6 +245,7 @@ impl Environment {
         range("affinity", self.affinity, 0, 1)?;
         for (name, value) in [
             ("dealPct", self.deal_pct),
+            ("gapPct", self.gap_pct),
             ("pairPct", self.pair_pct),
             ("fetchPct", self.fetch_pct),
             ("flushPct", self.flush_pct),

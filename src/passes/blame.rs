@@ -352,8 +352,8 @@ fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
         Err(_) => true,
         Ok(after) => {
             let after = code(after);
-            let fewer = |before: &Test| fences(&after) > fences(&code(before));
-            intrinsics(&after) || before.is_some_and(fewer)
+            let has_more = |before: &Test| fences(&after) > fences(&code(before));
+            intrinsics(&after) || before.is_some_and(has_more)
         }
     }
 }

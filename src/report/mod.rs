@@ -750,8 +750,8 @@ impl Report {
         self.not_looked_into.iter().map(|u| u.count).sum()
     }
 
-    /// The exit status: 0 without new findings, 1 with new findings, 2 if inputs are wrong, 3 if
-    /// something failed.
+    /// The exit status: 0 without new findings, 1 with new findings or with differences that were not
+    /// looked into, 2 if inputs are wrong, 3 if something failed.
     pub fn exit_status(&self) -> u8 {
         if self.errors.iter().any(|e| e.cause == Cause::Run) {
             3

@@ -79,8 +79,12 @@ fn key(profile: Option<&Arc<Profile>>) -> Digest {
 /// The setup and the environments that a stage asks for.
 pub fn setup(node: &Instance, options: &kinds::Run) -> Result<(Setup, Vec<Environment>)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
-    let words =
-        [("adapter", &options.adapter), ("preset", &options.preset), ("variant", &options.variant)];
+    let words = [
+        ("adapter", &options.adapter),
+        ("preset", &options.preset),
+        ("variant", &options.variant),
+        ("scope", &options.scope),
+    ];
     for (name, word) in words {
         if let Some(word) = word {
             let message = format!("`{name}` is for tests on GPUs");

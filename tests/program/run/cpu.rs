@@ -50,6 +50,16 @@ fn tests_run_on_the_processor_once_and_write_results() {
 }
 
 #[test]
+fn what_only_gpus_have_is_refused() {
+    let s = project(SOUND);
+    for key in ["adapter: x", "preset: pte", "variant: checked", "scope: workgroup", "spin: true"] {
+        s.write("p.yaml", &PIPELINE.replace("device: cpu", &format!("device: cpu, {key}")));
+        let (status, text) = s.litmake(&["run", "p.yaml"]);
+        assert!(status == 2 && text.contains("for tests on GPUs"), "{key}: {status} {text}");
+    }
+}
+
+#[test]
 fn without_a_profile_tests_are_built_by_what_cc_names_and_it_is_not_asked_twice() {
     let s = project(SOUND);
     let asked = s.path("asked");
