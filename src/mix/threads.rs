@@ -41,14 +41,14 @@ pub struct Thread {
 /// A thread's code is a function of its text where its locations are behind pointers of known
 /// types. So the test stays whole where a parameter is no pointer; where there are functions that
 /// threads share, which a compiler suits to all their callers; where a thread of a kernel waits for sections of the
-/// others; where a location is an array, since
+/// others; where the test says where its threads lie, since a language may write scopes by that; where a location is an array, since
 /// lifting looks at how all threads access its parts; and where pointers lie in memory, since lifting
 /// looks at what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
         return None;
     }
-    if kernel::waits(test) {
+    if kernel::waits(test) || test.scopes.is_some() {
         return None;
     }
     let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));

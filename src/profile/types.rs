@@ -37,7 +37,7 @@ pub struct ProfileFile {
     /// are.
     #[serde(default)]
     pub builds: Words,
-    /// The language in which it is given tests: `c`, `c++`, `rust`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the
+    /// The language in which it is given tests: `c`, `c++`, `cuda`, `rust`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the
     /// Linux kernel's primitives; `c` where left out.
     #[serde(default)]
     pub language: Option<Sp<String>>,
