@@ -80,6 +80,36 @@ fn what_opencl_lacks_is_refused_by_name() {
     assert!(said.contains("atomics of OpenCL C that have other than 4 or 8 bytes"), "{said}");
 }
 
+/// NVIDIA's compiler, where somebody has installed it: no test needs it, since its licence is not free.
+fn nvcc() -> Option<&'static str> {
+    let here = |command: &&str| litmake::toolchain::process::find(command).is_some();
+    ["nvcc-13.5.37", "nvcc-13.0.88"].into_iter().find(here)
+}
+
+#[test]
+fn cuda_keeps_orders_at_the_scope_of_the_test() {
+    let Some(nvcc) = nvcc() else { return };
+    for level in ["O0", "O3"] {
+        let profile = format!("{nvcc}-sm75-{level}");
+        let tree = |scopes: &str| MESSAGE.replace("exists", &format!("{scopes}\nexists"));
+        for (scopes, store) in [
+            ("", "st.release.sys.b32"),
+            ("scopes: (device (workgroup P0) (workgroup P1))", "st.release.gpu.b32"),
+            ("scopes: (device (workgroup P0 P1))", "st.release.cta.b32"),
+        ] {
+            let (status, text) = check(&profile, &tree(scopes));
+            assert_eq!(status, Some(0), "{profile} {scopes}: {text}");
+            let code = said(&litmake(&["compile", "--profile", &profile], &tree(scopes)));
+            assert!(code.contains("PTX MP") && code.contains(store), "{code}");
+        }
+        // Without an order the code allows the outcome, so that the checks above can fail.
+        let relaxed = MESSAGE.replace("release", "relaxed").replace("acquire", "relaxed");
+        let code = said(&litmake(&["compile", "--profile", &profile], &relaxed));
+        let found = said(&litmake(&["sim", "--model", "ptx"], &code));
+        assert!(found.contains("Observation MP Sometimes"), "{found}");
+    }
+}
+
 /// Message passing as the languages of shaders have it, with data that is no atomic object.
 const PLAIN_DATA: &str = "C MP\n{}\n\
     P0 (int* x, atomic_int* y) {\n  *x = 1;\n  \

@@ -160,15 +160,15 @@ mod tests {
     fn functions_are_for_the_device() {
         let expected = "\
 #define LITMAKE_SCOPE cuda::thread_scope_system
-extern \\\"C\\\" {
+extern \"C\" {
 
-__device__ void P0(atomic<uint8_t, LITMAKE_SCOPE>* x, int* y) {
+__device__ void P0(atomic<uint8_t, LITMAKE_SCOPE> *x, int *y) {
   *y = 1;
   atomic_thread_fence(memory_order_release);
   atomic_store_explicit(x, 1, memory_order_relaxed);
 }
 
-__device__ void P1(const volatile atomic<uint8_t, LITMAKE_SCOPE>* x) {
+__device__ void P1(const volatile atomic<uint8_t, LITMAKE_SCOPE> *x) {
   int r0 = atomic_load(x);
 }
 }
