@@ -16,7 +16,6 @@ use litmake_litmus::{Body, Test, Type};
 /// `atomic_ref` of it: `cuda::atomic` would keep one of 8 or 16 bits in a word. No location of a test is a variable of a
 /// thread, which libcu++ would otherwise ask of each address.
 pub const HEADER: &str = "\
-#define CCCL_ATOMIC_UNSAFE_AUTOMATIC_STORAGE
 #define _CCCL_ATOMIC_UNSAFE_AUTOMATIC_STORAGE
 #include <cstddef>
 #include <cstdint>
