@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
+use std::io::Write;
 use std::process::{Command, Output};
 
 const MESSAGE: &str = "C MP\n{}\n\
@@ -80,10 +81,15 @@ fn what_opencl_lacks_is_refused_by_name() {
     assert!(said.contains("atomics of OpenCL C that have other than 4 or 8 bytes"), "{said}");
 }
 
-/// NVIDIA's compiler, where somebody has installed it: no test needs it, since its licence is not free.
+/// NVIDIA's compiler, where somebody has installed it. Its licence is not free, so that `LITMAKE_REQUIRE` does not ask for it.
 fn nvcc() -> Option<&'static str> {
     let here = |command: &&str| litmake::toolchain::process::find(command).is_some();
-    ["nvcc-13.5.37", "nvcc-13.0.88"].into_iter().find(here)
+    let found = ["nvcc-13.5.37", "nvcc-13.0.88"].into_iter().find(here);
+    if found.is_none() {
+        let skipped = "skipped: CUDA C++ is compiled where `scripts/setup --cuda` was run";
+        drop(writeln!(std::io::stderr(), "{skipped}"));
+    }
+    found
 }
 
 #[test]

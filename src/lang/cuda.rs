@@ -116,7 +116,7 @@ fn scope(test: &Test) -> &'static str {
 fn fits(ty: &Type) -> Result<(), Failure> {
     match ty.bare() {
         Type::Pointer(to) | Type::Array(to, _) if !ty.is_atomic() => fits(to),
-        _ if ty.is_atomic() && !size_of(ty).is_some_and(|bytes| bytes <= 8) => {
+        _ if ty.is_atomic() && size_of(ty).is_none_or(|bytes| bytes > 8) => {
             Err(Failure::unsupported("atomics of CUDA C++ that have more than 8 bytes"))
         }
         _ => Ok(()),
