@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
+use std::io::Write;
 use std::process::{Command, Output};
 
 const MESSAGE: &str = "C MP\n{}\n\
@@ -78,6 +79,41 @@ fn what_opencl_lacks_is_refused_by_name() {
     let (status, said) = check("llvm-spirv-14-O2", &narrow);
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("atomics of OpenCL C that have other than 4 or 8 bytes"), "{said}");
+}
+
+/// NVIDIA's compiler, where somebody has installed it. Its licence is not free, so that `LITMAKE_REQUIRE` does not ask for it.
+fn nvcc() -> Option<&'static str> {
+    let here = |command: &&str| litmake::toolchain::process::find(command).is_some();
+    let found = ["nvcc-13.5.37", "nvcc-13.0.88"].into_iter().find(here);
+    if found.is_none() {
+        let skipped = "skipped: CUDA C++ is compiled where `scripts/setup --cuda` was run";
+        drop(writeln!(std::io::stderr(), "{skipped}"));
+    }
+    found
+}
+
+#[test]
+fn cuda_keeps_orders_at_the_scope_of_the_test() {
+    let Some(nvcc) = nvcc() else { return };
+    for level in ["O1", "O3"] {
+        let profile = format!("{nvcc}-sm75-{level}");
+        let tree = |scopes: &str| MESSAGE.replace("exists", &format!("{scopes}\nexists"));
+        for (scopes, store) in [
+            ("", "st.release.sys.b32"),
+            ("scopes: (device (workgroup P0) (workgroup P1))", "st.release.gpu.b32"),
+            ("scopes: (device (workgroup P0 P1))", "st.release.cta.b32"),
+        ] {
+            let (status, text) = check(&profile, &tree(scopes));
+            assert_eq!(status, Some(0), "{profile} {scopes}: {text}");
+            let code = said(&litmake(&["compile", "--profile", &profile], &tree(scopes)));
+            assert!(code.contains("PTX MP") && code.contains(store), "{code}");
+        }
+        // Without an order the code allows the outcome, so that the checks above can fail.
+        let relaxed = MESSAGE.replace("release", "relaxed").replace("acquire", "relaxed");
+        let code = said(&litmake(&["compile", "--profile", &profile], &relaxed));
+        let found = said(&litmake(&["sim", "--model", "ptx"], &code));
+        assert!(found.contains("Observation MP Sometimes"), "{found}");
+    }
 }
 
 /// Message passing as the languages of shaders have it, with data that is no atomic object.

@@ -130,9 +130,16 @@ pub fn main(args: Args) -> ExitCode {
         }
         let folder = process::toolchains().into_iter().next().unwrap_or_default();
         for command in &missing {
-            let Some((name, version, _)) = process::wheel(command) else { continue };
-            let folder = folder.join(command);
+            let Some(wheel) = process::wheel(command).filter(|w| w.setup.is_none()) else {
+                continue;
+            };
+            let (name, version, folder) = (wheel.name, wheel.version, folder.join(command));
             println!("  python3 -m pip install --target {} {name}=={version}", folder.display());
+        }
+        let wheels = missing.iter().filter_map(|command| process::wheel(command));
+        let options: BTreeSet<&str> = wheels.filter_map(|wheel| wheel.setup).collect();
+        for option in options {
+            println!("  scripts/setup {option}");
         }
     }
     ExitCode::SUCCESS

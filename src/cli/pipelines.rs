@@ -19,7 +19,7 @@ shipped! {
     "abi-arm32.yaml", "abi-armv8-zig.yaml", "abi-armv8.yaml", "abi-armv8be.yaml", "abi-c-rust.yaml",
     "abi-layout.yaml", "abi-power.yaml", "abi-proposed.yaml", "abi-riscv.yaml", "abi-x86.yaml",
     "abi/stages.yaml", "cpu-quick.yaml", "example.yaml", "mcmutants-quick.yaml", "mcmutants.yaml",
-    "gpu-compilers.yaml", "gpu-nightly.yaml", "gpu-shaders.yaml", "kernel.yaml", "kernel/grace-period.litmus",
+    "gpu-compilers.yaml", "gpu-nightly.yaml", "gpu-ptx.yaml", "gpu-shaders.yaml", "kernel.yaml", "kernel/grace-period.litmus",
     "kernel/lock.litmus", "kernel/message-passing.litmus", "kernel/store-buffering.litmus", "nightly.yaml", "quickstart.yaml",
     "quickstart/idempotent-rmw.litmus", "quickstart/message-passing.litmus",
     "quickstart/spin-lock.litmus", "quickstart/store-buffering.litmus", "suite.yaml",

@@ -5,6 +5,7 @@
 pub mod c11;
 pub mod compiled;
 pub mod cpp;
+pub mod cuda;
 pub mod kernel;
 pub mod opencl;
 pub mod rust;
@@ -22,6 +23,8 @@ pub enum Language {
     C,
     /// C++, with `std::atomic`.
     Cpp,
+    /// CUDA C++, with the atomics of libcu++, for NVIDIA's GPUs.
+    Cuda,
     /// Rust without its standard library, with `core::sync::atomic`.
     Rust,
     /// OpenCL C, for devices.
@@ -36,9 +39,10 @@ pub enum Language {
 
 impl Language {
     /// What profiles call each.
-    pub const NAMES: [(&'static str, Language); 7] = [
+    pub const NAMES: [(&'static str, Language); 8] = [
         ("c", Language::C),
         ("c++", Language::Cpp),
+        ("cuda", Language::Cuda),
         ("rust", Language::Rust),
         ("opencl", Language::OpenCl),
         ("glsl", Language::Glsl),
@@ -61,6 +65,7 @@ impl Language {
         match self {
             Language::C | Language::Kernel => "c",
             Language::Cpp => "cpp",
+            Language::Cuda => "cu",
             Language::Rust => "rs",
             Language::OpenCl => "cl",
             Language::Glsl => "comp",
@@ -73,6 +78,7 @@ impl Language {
         match self {
             Language::C => c11::emit::HEADER,
             Language::Cpp => cpp::HEADER,
+            Language::Cuda => cuda::HEADER,
             Language::Rust => rust::HEADER,
             Language::OpenCl => opencl::HEADER,
             Language::Glsl => shader::GLSL_HEADER,
@@ -89,6 +95,7 @@ impl Language {
                 Ok(text.strip_prefix(c11::emit::HEADER).unwrap_or(&text).to_string())
             }
             Language::Cpp => cpp::emit(test, options),
+            Language::Cuda => cuda::emit(test, options),
             Language::Rust => rust::emit(test, options),
             Language::OpenCl => opencl::emit(test, options),
             Language::Glsl => shader::emit(test, options, shader::Dialect::Glsl),

@@ -519,3 +519,16 @@ fn a_mix_that_does_not_fit_the_test_is_pointed_at() {
         assert_eq!((&*said, &*at), (message, place), "{text}");
     }
 }
+
+#[test]
+fn a_test_that_says_where_its_threads_lie_stays_whole() {
+    let text = "C t\n{ }\nP0 (atomic_int* x) {\n  atomic_store(x, 1);\n}\n\
+                P1 (atomic_int* x) {\n  int r0 = atomic_load(x);\n}\nexists (1:r0=1)\n";
+    let threads = |text: &str| {
+        let test = test(text);
+        crate::threads::apart(&test).map(|threads| threads.len())
+    };
+    assert_eq!(threads(text), Some(2));
+    let near = text.replace("exists", "scopes: (device (workgroup P0 P1))\nexists");
+    assert_eq!(threads(&near), None);
+}

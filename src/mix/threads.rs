@@ -41,13 +41,14 @@ pub struct Thread {
 /// A thread's code is a function of its text if its locations are behind pointers of known types.
 /// The test therefore stays whole in these cases: a parameter is not a pointer; threads share
 /// functions, which a compiler may adapt to all callers; a thread of a kernel waits for critical
-/// sections of others; a location is an array, because lifting examines how all threads access its
+/// sections of others; the test says where its threads lie, because some languages derive scopes
+/// from that; a location is an array, because lifting examines how all threads access its
 /// elements; or memory holds pointers, because lifting examines what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
         return None;
     }
-    if kernel::waits(test) {
+    if kernel::waits(test) || test.scopes.is_some() {
         return None;
     }
     let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));

@@ -38,8 +38,8 @@ pub struct ProfileFile {
     /// name the builds that show them.
     #[serde(default)]
     pub builds: Words,
-    /// The language of the tests that the compiler gets: `c` (the default), `c++`, `rust`,
-    /// `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the Linux kernel's primitives.
+    /// The language of the tests that the compiler gets: `c` (the default), `c++`, `cuda`,
+    /// `rust`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the Linux kernel's primitives.
     #[serde(default)]
     pub language: Option<Sp<String>>,
     /// For the language `kernel`: the folder of a configured kernel (with

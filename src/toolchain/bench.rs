@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::compile::{Compiler, arguments, request, subcommands};
+use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
 use super::trouble;
@@ -53,6 +54,13 @@ impl<'a> Bench<'a> {
                 let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
+            // Functions that nobody calls are kept where units are linked later.
+            Language::Cuda => match compiler.runtime.kind {
+                Kind::Clang => {
+                    (vec!["-w", "--cuda-device-only", "-fgpu-rdc"], vec!["-S", "-o", "test.o"])
+                }
+                Kind::Other => (vec!["-w", "-rdc=true"], vec!["-ptx", "-o", "test.o"]),
+            },
             Language::Glsl => (Vec::new(), vec!["-o", "test.o"]),
             // naga derives the format from the name of the output file, which comes last.
             Language::Wgsl => (Vec::new(), Vec::new()),
@@ -61,7 +69,8 @@ impl<'a> Bench<'a> {
                 vec!["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
             ),
         };
-        if language != Language::Rust && language.shader().is_none() {
+        let takes_options = !matches!(language, Language::Rust | Language::Cuda);
+        if takes_options && language.shader().is_none() {
             ours.extend(extra);
         }
         let file = format!("test.{}", language.extension());
@@ -116,7 +125,8 @@ impl<'a> Bench<'a> {
     fn lacks_headers(&self) -> bool {
         let given = || self.args.iter().any(|a| a == "-ffreestanding");
         match self.compiler.profile.language {
-            Language::Rust
+            Language::Cuda
+            | Language::Rust
             | Language::OpenCl
             | Language::Glsl
             | Language::Wgsl

@@ -146,6 +146,7 @@ impl Compiler<'_> {
             }
             Language::C
             | Language::Cpp
+            | Language::Cuda
             | Language::Rust
             | Language::OpenCl
             | Language::Glsl

@@ -55,7 +55,12 @@ fn probe(profile: &Profile) -> &'static str {
         Language::Kernel => KERNEL_PROBE,
         // WGSL has no orders.
         Language::Wgsl => RELAXED_PROBE,
-        Language::C | Language::Cpp | Language::Rust | Language::OpenCl | Language::Glsl => PROBE,
+        Language::C
+        | Language::Cpp
+        | Language::Cuda
+        | Language::Rust
+        | Language::OpenCl
+        | Language::Glsl => PROBE,
     }
 }
 

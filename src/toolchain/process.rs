@@ -341,7 +341,7 @@ pub fn locate(command: &str) -> Option<PathBuf> {
     let found = std::env::split_paths(&path).map(|dir| dir.join(command)).find(|p| p.is_file());
     let in_toolchain = || {
         let mut all = toolchains().into_iter().filter_map(|dir| match wheel(command) {
-            Some((_, _, program)) => Some(dir.join(command).join(program)).filter(|p| p.is_file()),
+            Some(wheel) => Some(dir.join(command).join(wheel.program)).filter(|p| p.is_file()),
             None => unpacked(&dir, command),
         });
         let found = all.next()?;
@@ -363,10 +363,29 @@ fn unpacked(toolchains: &Path, command: &str) -> Option<PathBuf> {
     folders.map(|root| root.join("usr/bin").join(command)).filter(|p| p.is_file()).min()
 }
 
-/// The Python wheel of a command: its name, its version, and the path of the program in it.
-pub fn wheel(command: &str) -> Option<(&'static str, &str, &'static str)> {
-    let version = command.strip_prefix("zig-")?;
-    version.starts_with(|c: char| c.is_ascii_digit()).then_some(("ziglang", version, "ziglang/zig"))
+/// A wheel of Python that has a compiler in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wheel<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// Which of its versions.
+    pub version: &'a str,
+    /// Where the program lies in the folder into which it is installed.
+    pub program: &'static str,
+    /// The option of `scripts/setup` that installs it, where that takes more than the wheel.
+    pub setup: Option<&'static str>,
+}
+
+/// The wheel that a command comes in.
+pub fn wheel(command: &str) -> Option<Wheel<'_>> {
+    let (family, version) = command.split_once('-')?;
+    let (name, program, setup) = match family {
+        "zig" => ("ziglang", "ziglang/zig", None),
+        "nvcc" => ("nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc", Some("--cuda")),
+        _ => return None,
+    };
+    let numbered = version.starts_with(|c: char| c.is_ascii_digit());
+    numbered.then_some(Wheel { name, version, program, setup })
 }
 
 /// Folders with a folder for each compiler that was not installed by a package manager: the one in
@@ -537,5 +556,15 @@ mod tests {
         assert_eq!(found, Some(dir.path().join("gcc-16/usr/bin/some-gcc-16")));
         assert_eq!(unpacked(dir.path(), "gcc-16"), None);
         assert_eq!(unpacked(&dir.path().join("nothing"), "some-gcc-16"), None);
+    }
+
+    #[test]
+    fn compilers_in_wheels_are_known_by_their_names() {
+        let found = |command| wheel(command).map(|w| (w.name, w.version, w.setup));
+        assert_eq!(found("zig-0.13.0"), Some(("ziglang", "0.13.0", None)));
+        assert_eq!(found("nvcc-13.5.37"), Some(("nvidia-cuda-nvcc", "13.5.37", Some("--cuda"))));
+        for other in ["zig", "nvcc-next", "clang-22"] {
+            assert_eq!(found(other), None, "{other}");
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Access<'a> {
     pub operation: Option<&'a str>,
     ty: Option<Type>,
     mmio: bool,
+    /// Of how many elements, each an access of its own.
+    parts: Option<usize>,
 }
 
 /// Which instruction an access is of.
@@ -47,6 +49,16 @@ pub(super) fn scope(word: &str) -> Option<Tags> {
     })
 }
 
+/// How many elements a vector has.
+fn vector(word: &str) -> Option<usize> {
+    Some(match word {
+        "v2" => 2,
+        "v4" => 4,
+        "v8" => 8,
+        _ => return None,
+    })
+}
+
 const OPERATIONS: &[&str] = &["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"];
 
 /// State spaces whose memory threads can share or that holds what is a thread's own. They change no order.
@@ -70,6 +82,8 @@ impl<'a> Access<'a> {
                 out.ty.replace(ty).is_some()
             } else if word == "mmio" && !atomic {
                 std::mem::replace(&mut out.mmio, true)
+            } else if let Some(parts) = vector(word).filter(|_| !atomic) {
+                out.parts.replace(parts).is_some()
             } else {
                 let known = SPACES.contains(&word) || (!atomic && HINTS.contains(&word));
                 if !known {
@@ -90,6 +104,10 @@ impl<'a> Access<'a> {
         if self.mmio && (self.order != Some("relaxed") || self.scope != Some(tag::PTX_SYS)) {
             return Err("`.mmio` goes with `.relaxed.sys`".into());
         }
+        // The elements are accessed in any order, which an order of the whole would have to hold for.
+        if self.parts.is_some() && matches!(self.order, Some("acquire" | "release")) {
+            return Err("unsupported: a vector that is acquired or released".into());
+        }
         match (scoped, self.scope) {
             (true, None) if !atomic => {
                 Err("expected a scope (`.cta`, `.cluster`, `.gpu`, `.sys`) behind the order".into())
@@ -102,6 +120,11 @@ impl<'a> Access<'a> {
             }
             _ => Ok(self),
         }
+    }
+
+    /// How many elements it has, where it is a vector.
+    pub(super) fn parts(&self) -> Option<usize> {
+        self.parts
     }
 
     pub(super) fn ty(&self) -> Result<Type, String> {

@@ -165,8 +165,15 @@ fn sum(text: &str) -> Result<(&str, i64), String> {
     number.map(|n| (base.trim(), n)).ok_or_else(|| format!("expected a number, found `{offset}`"))
 }
 
-/// An integer as PTX writes it: a `U` at the end says that it has no sign.
+/// An integer as PTX writes it: a `U` at the end says that it has no sign. A number in floating point is written by its
+/// bits.
 fn integer(text: &str) -> Option<i128> {
+    let bits = |digits: &str| i128::from_str_radix(digits, 16).ok();
+    match text.get(..2) {
+        Some("0f" | "0F") if text.len() == 2 + 8 => return bits(&text[2..]),
+        Some("0d" | "0D") if text.len() == 2 + 16 => return bits(&text[2..]),
+        _ => {}
+    }
     let text = text.strip_suffix('U').unwrap_or(text);
     let octal =
         text.strip_prefix('0').filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
@@ -217,13 +224,15 @@ mod tests {
             ("$L__BB0_1", Operand::Name("$L__BB0_1", 0)),
             ("0xFFU", Operand::Int(255)),
             ("017", Operand::Int(15)),
+            ("0f3F800000", Operand::Int(0x3f80_0000)),
+            ("0d3FF0000000000000", Operand::Int(0x3ff0_0000_0000_0000)),
             ("!p1", Operand::Not("p1")),
             ("_", Operand::Sink),
             ("{%r1, r2}", Operand::Group(vec![Operand::Reg("r1"), Operand::Reg("r2")])),
         ] {
             assert_eq!(operand(text), Ok(expected), "{text}");
         }
-        for bad in ["[1x]", "0f3F800000", "1.5", "[x+y]", "é", "a b"] {
+        for bad in ["[1x]", "0f3F80", "1.5", "[x+y]", "é", "a b"] {
             assert!(operand(bad).is_err(), "{bad}");
         }
         assert!(read("ld.u32 r1, [x").is_err());

@@ -283,9 +283,13 @@ impl<'a> Lower<'a> {
         let [dst, from] = operands else {
             return Err("expected a register and an address".into());
         };
-        let address = self.address(from)?;
-        let value = self.e.load(address, ty.bytes(), access.tags(Of::Load).0);
-        self.put(dst, value, ty)
+        // The address may be in a register that is loaded.
+        let mut values = Vec::new();
+        for (part, at) in elements(access.parts(), dst, from, ty)? {
+            let address = self.address(&at)?;
+            values.push((part, self.e.load(address, ty.bytes(), access.tags(Of::Load).0)));
+        }
+        values.into_iter().try_for_each(|(part, value)| self.put(part, value, ty))
     }
 
     fn store(&mut self, mods: &[&str], operands: &[Operand]) -> Read<()> {
@@ -294,9 +298,11 @@ impl<'a> Lower<'a> {
         let [to, value] = operands else {
             return Err("expected an address and a value".into());
         };
-        let address = self.address(to)?;
-        let value = self.value(value, ty)?;
-        self.e.store(address, value, ty.bytes(), access.tags(Of::Store).1);
+        for (part, at) in elements(access.parts(), value, to, ty)? {
+            let address = self.address(&at)?;
+            let value = self.value(part, ty)?;
+            self.e.store(address, value, ty.bytes(), access.tags(Of::Store).1);
+        }
         Ok(())
     }
 
@@ -428,6 +434,9 @@ impl<'a> Lower<'a> {
     }
 
     fn convert(&mut self, mods: &[&str], operands: &[Operand]) -> Read<()> {
+        if mods.iter().any(|word| floating(word).is_some()) {
+            return self.convert_floating(mods, operands);
+        }
         let ([to, from], [dst, src]) = (mods, operands) else {
             return match mods {
                 [_, _] => Err("expected a register and a value".into()),
@@ -440,6 +449,57 @@ impl<'a> Lower<'a> {
         let (to, from) = (typed(to)?, typed(from)?);
         let value = self.extended(src, from)?;
         self.put(dst, value, to)
+    }
+
+    /// A conversion from or to a number in floating point. A fraction is cut off, all else is rounded to the nearest.
+    fn convert_floating(&mut self, mods: &[&str], operands: &[Operand]) -> Read<()> {
+        let unsupported = || Err(format!("unsupported: `cvt.{}`", mods.join(".")));
+        let ([how @ .., to, from], [dst, src]) = (mods, operands) else { return unsupported() };
+        let (target, source) = (typed(to)?, typed(from)?);
+        let value = self.extended(src, source)?;
+        let whole = |ty: Type| matches!(ty.kind, Kind::Unsigned | Kind::Signed);
+        let result = match (how, floating(to), floating(from)) {
+            (["rn"], Some(_), None) if whole(source) => {
+                let op = UnOp::FloatFromInt { from: source.bits, signed: source.is_signed() };
+                self.e.un(op, value, target.bits)
+            }
+            (["rzi"], None, Some(_)) if whole(target) && target.bits >= 32 => {
+                let op = UnOp::FloatToInt { from: source.bits, signed: target.is_signed() };
+                let result = self.e.un(op, value, target.bits);
+                // What is no number becomes 0, or the highest bit where one of the types has 64 bits.
+                let wide = source.bits == 64 || target.bits == 64;
+                let none = if wide { 1 << (target.bits - 1) } else { 0 };
+                let none = self.e.int(none);
+                let is_number = self.e.bin(BinOp::FloatEq, value, value, source.bits);
+                self.e.select(is_number, result, none)
+            }
+            ([], Some(64), Some(32)) | (["rn"], Some(32), Some(64)) => {
+                self.e.un(UnOp::FloatResize { from: source.bits }, value, target.bits)
+            }
+            _ => return unsupported(),
+        };
+        self.put(dst, result, target)
+    }
+
+    /// A comparison of two numbers in floating point. A word that ends with `u` also holds where one is no number.
+    fn compare_floating(&mut self, how: &str, a: &Operand, b: &Operand, ty: Type) -> Read<Temp> {
+        let (a, b) = (self.value(a, ty)?, self.value(b, ty)?);
+        let (op, swapped, negated) = match how {
+            "eq" => (BinOp::FloatEq, false, false),
+            "lt" => (BinOp::FloatLt, false, false),
+            "le" => (BinOp::FloatLe, false, false),
+            "gt" => (BinOp::FloatLt, true, false),
+            "ge" => (BinOp::FloatLe, true, false),
+            "neu" => (BinOp::FloatEq, false, true),
+            "ltu" => (BinOp::FloatLe, true, true),
+            "leu" => (BinOp::FloatLt, true, true),
+            "gtu" => (BinOp::FloatLe, false, true),
+            "geu" => (BinOp::FloatLt, false, true),
+            _ => return Err(format!("unsupported: the comparison `.{how}`")),
+        };
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        let value = self.e.bin(op, a, b, ty.bits);
+        Ok(if negated { self.e.un(UnOp::IsZero, value, 1) } else { value })
     }
 
     /// A comparison of two values of a type.
@@ -464,17 +524,20 @@ impl<'a> Lower<'a> {
     }
 
     fn setp(&mut self, mods: &[&str], operands: &[Operand]) -> Read<()> {
-        let integer = |ty: &str| match ty.starts_with('f') {
-            true => Err(format!("unsupported: a comparison of `.{ty}`")),
-            false => typed(ty),
+        let compare = |lower: &mut Self, how: &str, a: &Operand, b: &Operand, word: &str| {
+            let ty = typed(word)?;
+            match floating(word) {
+                Some(_) => lower.compare_floating(how, a, b, ty),
+                None => lower.compare(how, a, b, ty),
+            }
         };
         match (mods, operands) {
             ([how, ty], [dst, a, b]) => {
-                let value = self.compare(how, a, b, integer(ty)?)?;
+                let value = compare(self, how, a, b, ty)?;
                 self.put(dst, value, Type::PRED)
             }
             ([how, join, ty], [dst, a, b, more]) => {
-                let value = self.compare(how, a, b, integer(ty)?)?;
+                let value = compare(self, how, a, b, ty)?;
                 let more = self.value(more, Type::PRED)?;
                 let value = self.e.bin(logic(join)?, value, more, 1);
                 self.put(dst, value, Type::PRED)
@@ -490,6 +553,20 @@ impl<'a> Lower<'a> {
             Err(format!("unsupported: the instruction `{}{dots}`", insn.name))
         };
         let Some((last, words)) = insn.mods.split_last() else { return unsupported() };
+        if floating(last).is_some() {
+            let op = match (insn.name, words) {
+                ("add", [] | ["rn"]) => BinOp::FloatAdd,
+                ("sub", [] | ["rn"]) => BinOp::FloatSub,
+                ("mul", [] | ["rn"]) => BinOp::FloatMul,
+                ("div", ["rn"]) => BinOp::FloatDiv,
+                _ => return unsupported(),
+            };
+            let Some((dst, rest)) = insn.operands.split_first() else { return unsupported() };
+            let ty = typed(last)?;
+            let [a, b] = self.operands(rest, [ty, ty])?;
+            let value = self.e.bin(op, a, b, ty.bits);
+            return self.put(dst, value, ty);
+        }
         let Some(ty) = Type::named(last).filter(|_| !last.starts_with('f')) else {
             return unsupported();
         };
@@ -670,8 +747,39 @@ impl<'a> Lower<'a> {
     }
 }
 
+/// What is accessed at each address: of a vector its elements, one behind the other.
+fn elements<'o, 't>(
+    parts: Option<usize>,
+    value: &'o Operand<'t>,
+    at: &Operand<'t>,
+    ty: Type,
+) -> Read<Vec<(&'o Operand<'t>, Operand<'t>)>> {
+    match (parts, value, at) {
+        (None, Operand::Group(_), _) => Err("expected one value".into()),
+        (None, value, at) => Ok(vec![(value, at.clone())]),
+        (Some(parts), Operand::Group(list), Operand::Memory(base, offset))
+            if list.len() == parts =>
+        {
+            let behind = |i: usize| offset.checked_add(i as i64 * i64::from(ty.bytes()));
+            let one = |(i, part)| Some((part, Operand::Memory(*base, behind(i)?)));
+            let all: Option<Vec<_>> = list.iter().enumerate().map(one).collect();
+            all.ok_or_else(|| "the address is out of range".into())
+        }
+        (Some(parts), ..) => Err(format!("expected an address and {parts} values in braces")),
+    }
+}
+
 fn typed(word: &str) -> Read<Type> {
     Type::named(word).ok_or_else(|| format!("unsupported: the type `.{word}`"))
+}
+
+/// The bits of a type of numbers in floating point.
+fn floating(word: &str) -> Option<u8> {
+    match word {
+        "f32" => Some(32),
+        "f64" => Some(64),
+        _ => None,
+    }
 }
 
 /// The type of one of so many parts of a value.

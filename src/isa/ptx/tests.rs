@@ -75,6 +75,24 @@ fn arithmetic_is_within_the_width() {
             4,
         ),
         ("mov.u32 r0, 1\nret\nmov.u32 r0, 2", 1),
+        ("mov.f32 r0, 0f3F800000", 0x3f80_0000),
+        ("cvt.rn.f32.s32 r0, -2", 0xc000_0000),
+        ("cvt.rn.f64.u32 r0, 1", 0x3ff0_0000_0000_0000),
+        ("cvt.rzi.s32.f32 r0, 0fBFC00000", u64::MAX.into()),
+        ("cvt.rzi.u32.f32 r0, 0f7FC00000", 0),
+        ("cvt.rzi.s64.f32 r0, 0f7FC00000", 1 << 63),
+        ("cvt.rzi.u32.f64 r0, 0d7FF8000000000000", 1 << 31),
+        ("cvt.f64.f32 r0, 0f3F800000", 0x3ff0_0000_0000_0000),
+        ("cvt.rn.f32.f64 r0, 0d3FF0000000000000", 0x3f80_0000),
+        ("add.f32 r0, 0f3F800000, 0f3F800000", 0x4000_0000),
+        ("sub.rn.f32 r0, 0f3F800000, 0f3F800000", 0),
+        ("mul.f64 r0, 0d4000000000000000, 0d4000000000000000", 0x4010_0000_0000_0000),
+        ("div.rn.f32 r0, 0f3F800000, 0f40000000", 0x3f00_0000),
+        ("setp.gt.f32 p0, 0f40000000, 0f3F800000\nselp.b32 r0, 7, 8, p0", 7),
+        ("setp.lt.f32 p0, 0f7FC00000, 0f3F800000\nselp.b32 r0, 7, 8, p0", 8),
+        ("setp.ltu.f32 p0, 0f7FC00000, 0f3F800000\nselp.b32 r0, 7, 8, p0", 7),
+        ("setp.geu.f32 p0, 0f3F800000, 0f40000000\nselp.b32 r0, 7, 8, p0", 8),
+        ("setp.neu.f32 p0, 0f00000000, 0f80000000\nselp.b32 r0, 7, 8, p0", 8),
     ] {
         assert_eq!(value(text), expected, "{text}");
     }
@@ -109,6 +127,19 @@ fn atomic_operations_return_what_was_there() {
         assert_eq!(updated(text, from), (expected, from), "{text} of {from}");
     }
     assert_eq!(updated("red.add.u32 [x], 2", 5), (7, 0));
+}
+
+#[test]
+fn a_vector_is_its_elements() {
+    let text = "mov.u32 r1, 5\nst.relaxed.gpu.v2.u32 [x+8], {r1, 7}\nld.u64 r0, [x+8]";
+    assert_eq!(value(text), 0x7_0000_0005);
+    let mut machine = Machine::default();
+    // A register that holds the address may be loaded.
+    machine.run(&Ptx, "st.u32 [x], 258\nmov.u64 rd1, x\nld.v2.u8 {rd1, r0}, [rd1]");
+    assert_eq!((machine.reg("rd1"), machine.reg("r0")), (2, 1));
+    let x = tag::C_RLX | tag::PTX_GPU;
+    let stores = events("st.relaxed.gpu.v2.u32 [x], {r1, r2}");
+    assert_eq!(stores, [(What::Store, 4, x), (What::Store, 4, x)]);
 }
 
 #[test]
@@ -173,7 +204,11 @@ fn a_barrier_tells_and_waits() {
 #[test]
 fn what_is_not_understood_is_named() {
     for (text, word) in [
-        ("ld.v2.u32 {r0, r1}, [x]", ".v2"),
+        ("ld.v2.u32 r0, [x]", "2 values"),
+        ("ld.v3.u32 {r0, r1, r2}, [x]", ".v3"),
+        ("ld.u32 {r0, r1}, [x]", "one value"),
+        ("ld.acquire.gpu.v2.u32 {r0, r1}, [x]", "acquired"),
+        ("atom.v2.exch.b32 {r0, r1}, [x], {r0, r1}", ".v2"),
         ("ld.global.nc.u32 r0, [x]", ".nc"),
         ("ld.param.u32 r0, [x]", ".param"),
         ("ld.relaxed.u32 r0, [x]", "scope"),
@@ -202,11 +237,14 @@ fn what_is_not_understood_is_named() {
         ("wgmma.fence.sync.aligned", "wgmma"),
         ("mov.u32 r0, %tid.x", "%tid.x"),
         ("mov.u32 r0, %laneid", "%laneid"),
-        ("add.f32 r0, r1, r2", "add.f32"),
+        ("add.rz.f32 r0, r1, r2", "add.rz.f32"),
+        ("fma.rn.f32 r0, r1, r2, r3", "fma.rn.f32"),
+        ("div.approx.f32 r0, r1, r2", "div.approx"),
         ("add.cc.u32 r0, r1, r2", "add.cc"),
         ("add.sat.s32 r0, r1, r2", "add.sat"),
-        ("cvt.rn.f32.s32 r0, r1", "cvt.rn"),
-        ("setp.eq.f32 p0, r1, r2", ".f32"),
+        ("cvt.rz.f32.s32 r0, r1", "cvt.rz"),
+        ("cvt.rn.f16.f32 r0, r1", "cvt.rn.f16"),
+        ("setp.ne.f32 p0, r1, r2", ".ne"),
         ("bra L9", "L9"),
         ("call f, (r1)", "call"),
         ("vote.sync.all.pred p0, p1, 1", "vote"),

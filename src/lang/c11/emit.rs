@@ -52,6 +52,8 @@ pub struct EmitOptions {
     pub number: usize,
     /// How types are written, where not as C has them.
     pub spell: Option<fn(&Type) -> Type>,
+    /// What stands in front of each function and each variable, where the language says there what they are for.
+    pub mark: Option<&'static str>,
     /// The test's own functions, where all others are known to the compiler by their names and C11's are
     /// nothing special.
     pub own: Option<BTreeSet<String>>,
@@ -107,6 +109,7 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
             if options.storage == Storage::Statics {
                 line = format!("static {line}");
             }
+            line.insert_str(0, options.mark.unwrap_or_default());
             // Its bytes may be accessed as something wider, as a member of an object is.
             if matches!(ty.bare(), Type::Array(..) | Type::Struct(_)) {
                 let align = if options.spell.is_some() { "alignas" } else { "_Alignas" };
@@ -269,10 +272,8 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     }
     let text = print_function(&out);
     // The printer leaves the return type of a thread out, as tests do.
-    match text.starts_with(&format!("{name}(")) {
-        true => format!("void {text}"),
-        false => text,
-    }
+    let void = if text.starts_with(&format!("{name}(")) { "void " } else { "" };
+    format!("{}{void}{text}", options.mark.unwrap_or_default())
 }
 
 /// A helper function, not inlined unless it asks for that or the options allow it.
@@ -321,7 +322,9 @@ fn helper_head(f: &Function, options: &EmitOptions) -> String {
         true => "",
         false => "__attribute__((noinline)) ",
     };
-    format!("static {attribute}{}{}", f.told, print_declaration(&options.spelt(&f.ret), &head))
+    let mark = options.mark.unwrap_or_default();
+    let returns = print_declaration(&options.spelt(&f.ret), &head);
+    format!("{mark}static {attribute}{}{returns}", f.told)
 }
 
 /// The locals that a test's condition, filter and locations look at, by thread.

@@ -24,6 +24,14 @@ const MOST_LINES: usize = 4096;
 /// A jump by a table of more targets is refused.
 const MOST_TARGETS: usize = 256;
 
+/// How the names of a thread's own variables begin.
+const SLOT: &str = "stack";
+
+fn is_slot(name: &str) -> bool {
+    let number = name.strip_prefix(SLOT);
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// A function as a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
@@ -71,12 +79,13 @@ fn made(module: &Module, function: &str, given: &Given) -> Result<Thread, String
         labels: 0,
         slots: 0,
     };
-    let all = given.params.iter().chain(given.globals.iter().map(|(_, location)| location));
-    if let Some(name) = all.into_iter().find(|name| litmake_isa::ptx::lex::register(name).is_some())
-    {
-        return Err(format!(
-            "unsupported: `{name}` is a location, and the name of a register in PTX"
-        ));
+    for name in given.params.iter().chain(given.globals.iter().map(|(_, location)| location)) {
+        let what = match () {
+            () if litmake_isa::ptx::lex::register(name).is_some() => "a register in PTX",
+            () if is_slot(name) => "a variable of a thread in PTX",
+            () => continue,
+        };
+        return Err(format!("unsupported: `{name}` is a location, and the name of {what}"));
     }
     let params = f.params.iter().cloned().zip(given.params.iter().cloned());
     writer.function(f, params.collect(), None, 0)?;
@@ -224,24 +233,16 @@ impl<'a> Writer<'a> {
             ".param" => {
                 let (ty, name) = rest.split_once(' ').unwrap_or((rest, ""));
                 let Ok(letters) = letters(ty) else {
-                    return Err("unsupported: a parameter of several parts".into());
+                    return self.slot(line, names);
                 };
                 let register = self.fresh(letters);
                 names.set(name, register);
                 return Ok(());
             }
-            ".local" | ".shared" => {
-                let variable = module::variable(line)?.ok_or("unsupported: a variable")?;
-                if word == ".shared" {
-                    return Err("unsupported: variables of a function in shared memory".into());
-                }
-                // Each thread has its own, so that threads which are equal have equal text.
-                let name = format!("stack{}", self.slots);
-                self.slots += 1;
-                let bytes = variable.unit.saturating_mul(variable.count);
-                names.set(&variable.name, name.clone());
-                return self.line(format!(".local .align 8 .b8 {name}[{bytes}]"), None);
+            ".shared" => {
+                return Err("unsupported: variables of a function in shared memory".into());
             }
+            ".local" => return self.slot(line, names),
             ".branchtargets" => return Ok(()),
             _ if word.starts_with('.') => return Err(format!("unsupported: `{word}`")),
             _ => {}
@@ -280,6 +281,17 @@ impl<'a> Writer<'a> {
                 self.line(text.trim_end().to_string(), None)
             }
         }
+    }
+
+    /// A variable of the function, or a parameter that is a list of bytes. Each thread has its own, so that
+    /// threads which are equal have equal text.
+    fn slot(&mut self, line: &str, names: &mut Names) -> Result<(), String> {
+        let variable = module::variable(line)?.ok_or("unsupported: a variable")?;
+        let name = format!("{SLOT}{}", self.slots);
+        self.slots += 1;
+        let bytes = variable.unit.saturating_mul(variable.count);
+        names.set(&variable.name, name.clone());
+        self.line(format!(".local .align 8 .b8 {name}[{bytes}]"), None)
     }
 
     /// `.reg .b32 %r<9>` or `.reg .b64 %SP, %SPL`.
@@ -362,7 +374,9 @@ impl<'a> Writer<'a> {
         let mut params = HashMap::new();
         for (param, arg) in f.params.iter().zip(&args).chain(f.results.iter().zip(&results)) {
             let value = names.get(arg).ok_or("unsupported: an argument that is no parameter")?;
-            params.insert(param.clone(), value.clone());
+            // Code names one that is a list of bytes without their number.
+            let param = param.split('[').next().unwrap_or(param);
+            params.insert(param.to_string(), value.clone());
         }
         let after = self.label();
         self.function(f, params, Some(after), depth + 1)?;
@@ -370,7 +384,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A parameter is a register, or the address of a location.
+    /// A parameter is a register, the address of a location, or memory where it is a list of bytes.
     fn parameter(
         &mut self,
         guard: &str,
@@ -387,6 +401,16 @@ impl<'a> Writer<'a> {
             false => (first.trim(), second.trim()),
         };
         let inner = place.strip_prefix('[').and_then(|p| p.strip_suffix(']')).unwrap_or(place);
+        let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
+        let memory = names.get(base).filter(|name| is_slot(name)).cloned();
+        if let Some(memory) = memory {
+            let value = self.renamed(value, names)?;
+            let text = match opcode.starts_with("ld.") {
+                true => format!("{guard}ld.{word} {value}, [{memory}+{offset}]"),
+                false => format!("{guard}st.{word} [{memory}+{offset}], {value}"),
+            };
+            return self.line(text, None);
+        }
         let name = inner.strip_suffix("+0").unwrap_or(inner);
         let param = names.get(name).cloned();
         let param = param.ok_or("unsupported: a parameter of several parts")?;

@@ -204,7 +204,8 @@ fn head_of(head: &str) -> Result<(String, Vec<String>, Vec<String>), String> {
     }
 }
 
-/// The names of parameters. One that is a list of bytes keeps its brackets, and no code finds it then.
+/// The names of parameters. One that is a list of bytes keeps its brackets, so that no code finds it where a test gives
+/// what it holds; calls take them away.
 fn names(list: &str) -> Result<Vec<String>, String> {
     let name = |p: &str| p.split_whitespace().last().map(str::to_string);
     let parts = list.split(',').filter(|p| !p.trim().is_empty());
@@ -257,7 +258,7 @@ pub fn variable(line: &str) -> Result<Option<Variable>, String> {
         None => (line, None),
     };
     let words: Vec<&str> = declared.split_whitespace().collect();
-    let space = [".global", ".shared", ".local", ".const"];
+    let space = [".global", ".shared", ".local", ".const", ".param"];
     if !words.iter().any(|w| space.contains(w)) {
         return Ok(None);
     }

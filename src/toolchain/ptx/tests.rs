@@ -114,6 +114,80 @@ ret
     assert!(code.is_ok(), "{:?}\n{text}", code.err());
 }
 
+/// What nvcc does without optimisation: an object of bytes goes to a function and comes back from it.
+const OBJECTS: &str = "
+.version 9.0
+.func (.param .align 8 .b8 func_retval0[16]) both
+(
+	.param .align 8 .b8 both_param_0[16]
+)
+{
+	.reg .b64 	%rd<3>;
+	ld.param.u64 	%rd1, [both_param_0+8];
+	mov.b64 	%rd2, both_param_0;
+	st.param.b64 	[func_retval0+0], %rd1;
+	st.param.b64 	[func_retval0+8], %rd2;
+	ret;
+}
+.visible .func t0_P0(
+	.param .b64 t0_P0_param_0
+)
+{
+	.reg .b64 	%rd<9>;
+	ld.param.u64 	%rd1, [t0_P0_param_0];
+	{ // callseq 0, 0
+	.param .align 8 .b8 	param0[16];
+	st.param.b64 	[param0], %rd1;
+	st.param.b64 	[param0+8], %rd1;
+	.param .align 8 .b8 	retval0[16];
+	call.uni (retval0),
+	both,
+	(
+	param0
+	);
+	ld.param.b64 	%rd2, [retval0];
+	}
+	// begin inline asm
+	st.relaxed.sys.b64 [%rd2],%rd1;
+ fence.sc.sys;
+	// end inline asm
+	ret;
+}
+";
+
+#[test]
+fn a_parameter_that_is_a_list_of_bytes_is_memory_of_the_thread() {
+    let module = Module::read(OBJECTS).expect("reads");
+    let with = |params: &[&str]| {
+        let params: Vec<String> = params.iter().map(|p| p.to_string()).collect();
+        thread(&module, "t0_P0", &Given { params: &params, globals: &[] })
+    };
+    let expected = "\
+mov.u64 %rd0, x
+.local .align 8 .b8 stack0[16]
+st.b64 [stack0+0], %rd0
+st.b64 [stack0+8], %rd0
+.local .align 8 .b8 stack1[16]
+ld.u64 %rd1, [stack0+8]
+mov.b64 %rd2, stack0
+st.b64 [stack1+0], %rd1
+st.b64 [stack1+8], %rd2
+bra L0
+L0: ld.b64 %rd3, [stack1+0]
+st.relaxed.sys.b64 [%rd3],%rd0
+fence.sc.sys
+ret
+";
+    assert_eq!(text(&with(&["x"]).expect("a thread")), expected);
+    let refusal = with(&["stack1"]).expect_err("two things of one name").text();
+    assert!(refusal.contains("`stack1` is a location"), "{refusal}");
+    // What a test gives such a parameter of its own function is not known.
+    let refusal = made(&TEXT.replace(".b64 t0_P0_param_0", ".align 8 .b8 t0_P0_param_0[8]"))
+        .expect_err("bytes")
+        .text();
+    assert!(refusal.contains("several parts"), "{refusal}");
+}
+
 #[test]
 fn equal_code_has_equal_text() {
     let other = TEXT.replace("%rd", "%long").replace("$L__", "$M_").replace("%r1", "%r7");
