@@ -64,8 +64,9 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
     }
 }
 
-/// What is read early and kept late has a branch to sink into, and a fence before that more often than
-/// not: with all three by chance, hardly any test would have them.
+/// Gives a read that is kept late a branch to sink into, a fence before the branch, and half of the
+/// time a thread that takes the data over to write it. By chance alone, hardly any test would have
+/// all of them.
 fn sinking(random: &mut Random, point: Point) -> Point {
     let named = |axis: Axis, name: &str| (0..axis.choices()).find(|at| axis.choice(*at) == name);
     if point.choice(Axis::Early) != "read-sunk" {
@@ -75,6 +76,10 @@ fn sinking(random: &mut Random, point: Point) -> Point {
     let fenced: Vec<usize> = (0..ways.len()).filter(|at| ways[*at].fence.is_some()).collect();
     let sync = ["fence-branch", "fence-loop", "expected"][random.below(3)];
     let point = point.with(Axis::Sync, named(Axis::Sync, sync).unwrap_or(0));
+    let point = match random.below(2) {
+        0 => point.with(Axis::Shape, named(Axis::Shape, "hand").unwrap_or(0)),
+        _ => point,
+    };
     point.with(Axis::Release, fenced[random.below(fenced.len())])
 }
 

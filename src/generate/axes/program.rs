@@ -1109,7 +1109,12 @@ impl<'p> Program<'p> {
                 self.next(false, |p| p.take_and("y", 1, |p| p.write(1)));
             }
             "hand" => {
-                self.next(true, |p| p.read() + &p.give("y", 0, 1));
+                // A read that is to sink is the only one, or the other one would hold it in its place.
+                let sinks = self.choice(Axis::Early) == "read-sunk";
+                self.next(true, |p| {
+                    let read = if sinks { String::new() } else { p.read() };
+                    read + &p.give("y", 0, 1)
+                });
                 self.next(false, |p| p.take_and("y", 1, |p| p.write(1)));
             }
             "back" => {
