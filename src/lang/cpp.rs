@@ -88,24 +88,35 @@ using namespace std;
 
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
-    let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
-    if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
-        return Err(Failure::inexpressible("C++", "jumps past declarations"));
-    }
+    has_no_jumps(test)?;
     let options = EmitOptions { spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     Ok(format!("extern \"C\" {{\n{text}}}\n"))
 }
 
-/// A type as C++ writes it.
-fn spell(ty: &Type) -> Type {
-    let inner = match ty.bare() {
+/// Refuses a test that jumps past declarations, which C++ forbids.
+pub(super) fn has_no_jumps(test: &Test) -> Result<(), Failure> {
+    let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
+    if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
+        return Err(Failure::inexpressible("C++", "jumps past declarations"));
+    }
+    Ok(())
+}
+
+/// A type without its qualifiers, as C++ writes it; `spell` writes the types in it.
+pub(super) fn unqualified(ty: &Type, spell: fn(&Type) -> Type) -> Type {
+    match ty.bare() {
         Type::Pointer(t) => Type::Pointer(Arc::new(spell(t))),
         Type::Array(t, n) => Type::Array(Arc::new(spell(t)), *n),
         _ if is_bool(ty) => Type::Named("bool".into()),
         t => t.clone(),
-    };
+    }
+}
+
+/// A type as C++ writes it.
+fn spell(ty: &Type) -> Type {
+    let inner = unqualified(ty, spell);
     let named = match ty.is_atomic() {
         true => Type::Named(format!("std::atomic<{}>", print_declaration(&inner, "").trim())),
         false => inner,

@@ -3,14 +3,14 @@
 //! What `c11::emit` says of the meaning holds here too; only types are written differently. Each operation has the
 //! narrowest scope that reaches all threads of the test: where the test does not say where they lie, that of the system.
 
-use std::sync::Arc;
-
-use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c, goes_to_labels, jumps};
+use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
+use super::cpp::{has_no_jumps, unqualified};
+use super::pointees;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::print_declaration;
-use litmake_litmus::c::types::{is_bool, qualify, size_of};
+use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::scopes::Level;
-use litmake_litmus::{Body, Test, Type};
+use litmake_litmus::{Test, Type};
 
 /// What every translation unit begins with. An object lies in memory as C has it, and each operation makes an
 /// `atomic_ref` of it: `cuda::atomic` would keep one of 8 or 16 bits in a word. No location of a test is a variable of a
@@ -75,23 +75,12 @@ COMPARE_EXCHANGE(atomic_compare_exchange_weak, compare_exchange_weak)
 
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
-    let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
-    if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
-        return Err(Failure::unsupported("C++ has no jumps past declarations"));
-    }
+    has_no_jumps(test)?;
     if options.storage == Storage::Statics {
         let what = "locations that are static variables of a CUDA program";
         return Err(Failure::unsupported(what));
     }
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            for ty in f.params.iter().map(|p| &p.ty) {
-                if let Type::Pointer(to) = ty.bare() {
-                    fits(to)?;
-                }
-            }
-        }
-    }
+    pointees(test).try_for_each(fits)?;
     let options = EmitOptions { spell: Some(spell), mark: Some("__device__ "), ..options.clone() };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
@@ -125,12 +114,7 @@ fn fits(ty: &Type) -> Result<(), Failure> {
 
 /// A type as CUDA C++ writes it.
 fn spell(ty: &Type) -> Type {
-    let inner = match ty.bare() {
-        Type::Pointer(t) => Type::Pointer(Arc::new(spell(t))),
-        Type::Array(t, n) => Type::Array(Arc::new(spell(t)), *n),
-        _ if is_bool(ty) => Type::Named("bool".into()),
-        t => t.clone(),
-    };
+    let inner = unqualified(ty, spell);
     let named = match ty.is_atomic() {
         true => {
             Type::Named(format!("atomic<{}, LITMAKE_SCOPE>", print_declaration(&inner, "").trim()))

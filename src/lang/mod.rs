@@ -13,7 +13,19 @@ pub mod shader;
 
 use c11::emit::EmitOptions;
 use litmake_base::failure::Failure;
-use litmake_litmus::Test;
+use litmake_litmus::{Body, Test, Type};
+
+/// The types of what the parameters of a test's threads point to.
+fn pointees(test: &Test) -> impl Iterator<Item = &Type> {
+    let functions = test.threads.iter().filter_map(|body| match body {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    });
+    functions.flat_map(|f| &f.params).filter_map(|p| match p.ty.bare() {
+        Type::Pointer(to) => Some(&**to),
+        _ => None,
+    })
+}
 
 /// A language that compilers are given tests in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

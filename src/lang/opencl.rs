@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
+use super::pointees;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::qualify;
-use litmake_litmus::{Body, Test, Type};
+use litmake_litmus::{Test, Type};
 
 /// OpenCL C has the atomics of C11, but for fences, which say what they order. All of a device's memory is ordered
 /// by a fence of C.
@@ -43,15 +44,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         let what = "locations that are variables of an OpenCL program";
         return Err(Failure::unsupported(what));
     }
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            for ty in f.params.iter().map(|p| &p.ty) {
-                if let Type::Pointer(to) = ty.bare() {
-                    fits(to)?;
-                }
-            }
-        }
-    }
+    pointees(test).try_for_each(fits)?;
     let options = EmitOptions { spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
