@@ -1,5 +1,6 @@
 //! Points by chance, and the points beside one: what the hunt draws and where it goes from there.
 
+use super::families::named;
 use super::{Axis, Point};
 
 /// Numbers by chance that are the same for the same seed (SplitMix64).
@@ -68,7 +69,6 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
 /// time a thread that takes the data over to write it. By chance alone, hardly any test would have
 /// all of them.
 fn sinking(random: &mut Random, point: Point) -> Point {
-    let named = |axis: Axis, name: &str| (0..axis.choices()).find(|at| axis.choice(*at) == name);
     if point.choice(Axis::Early) != "read-sunk" {
         return point;
     }

@@ -125,7 +125,8 @@ fn usual(axis: Axis) -> impl Iterator<Item = usize> {
     std::iter::once(0).chain(ways.filter_map(move |(_, name)| named(axis, name)))
 }
 
-fn named(axis: Axis, name: &str) -> Option<usize> {
+/// The place of a choice among those of its axis.
+pub(super) fn named(axis: Axis, name: &str) -> Option<usize> {
     (0..axis.choices()).find(|at| axis.choice(*at) == name)
 }
 
