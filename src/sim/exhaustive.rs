@@ -12,7 +12,7 @@ use super::program::{ObservedPlace, Program};
 use super::results::late;
 use super::results::{EarlyEnd, Outcome, Results, holds};
 use super::search::Judge;
-use super::skeleton::{Cells, Skeleton, Source, initial_value};
+use super::skeleton::{Cells, Skeleton, Source, initial_value, lay};
 use super::valuation::{is_stuck, written};
 use litmake_base::rel::Rel;
 use litmake_ops::eval::truth;
@@ -40,6 +40,9 @@ impl Exhaustive<'_> {
         }
         let mut picks = vec![0usize; reads.len()];
         loop {
+            if late(self.deadline) {
+                return Err(EarlyEnd::TimedOut);
+            }
             let sources: Vec<u16> =
                 reads.iter().zip(&picks).map(|(r, p)| r.candidates[*p]).collect();
             if let Some(values) = self.solve(&sources) {
@@ -266,9 +269,8 @@ impl Exhaustive<'_> {
                         let size = self.cells.places[usize::from(cell)].size;
                         value = match (value, part) {
                             (_, Val::Int(p)) => {
-                                let m = mask(size.saturating_mul(8));
                                 let rest = if let Val::Int(v) = value { v } else { 0 };
-                                Val::Int(rest & !(m << shift) | (p & m) << shift)
+                                Val::Int(lay(rest, p, size.saturating_mul(8), shift))
                             }
                             (_, other) => other,
                         };

@@ -25,6 +25,9 @@ pub enum Expr {
     Var(Var, u8),
     Un(UnOp, ExprId, u8),
     Bin(BinOp, ExprId, ExprId, u8),
+    /// What has this value on the path at hand, since the path has assumed it. Whoever computes it in an
+    /// execution computes what it stands for, so that an assumption does not bear itself out.
+    Assumed(ExprId, Val),
 }
 
 /// Hash-consed expressions of one program.
@@ -79,10 +82,35 @@ impl Exprs {
         self.add(Expr::Var(v, bits))
     }
 
+    /// The value, where it is the same in every execution of the path.
     pub fn as_const(&self, id: ExprId) -> Option<Val> {
+        match self.get(id) {
+            Expr::Const(v) | Expr::Assumed(_, v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The value of a constant, which nothing has assumed.
+    fn literal(&self, id: ExprId) -> Option<Val> {
         match self.get(id) {
             Expr::Const(v) => Some(v),
             _ => None,
+        }
+    }
+
+    /// What stands behind an assumption.
+    fn behind(&self, id: ExprId) -> ExprId {
+        match self.get(id) {
+            Expr::Assumed(of, _) => of,
+            _ => id,
+        }
+    }
+
+    /// What a path assumes to have a value.
+    fn assumed(&mut self, of: ExprId, val: Val) -> ExprId {
+        match self.get(of) {
+            Expr::Const(_) => of,
+            _ => self.add(Expr::Assumed(of, val)),
         }
     }
 
@@ -90,7 +118,11 @@ impl Exprs {
         if let Some(v) = self.as_const(a)
             && let Some(r) = eval_un(op, v, width)
         {
-            return self.constant(r);
+            if self.literal(a).is_some() {
+                return self.constant(r);
+            }
+            let of = self.un(op, self.behind(a), width);
+            return self.assumed(of, r);
         }
         if let UnOp::ZeroExt { from } = op
             && self.bits_of(a) <= from.min(width)
@@ -100,25 +132,26 @@ impl Exprs {
         self.add(Expr::Un(op, a, width))
     }
 
-    /// Replaces `open` by `known`, in `open` itself and in sums of `open` and a number.
-    pub fn with(&mut self, id: ExprId, open: ExprId, known: ExprId) -> ExprId {
+    /// Assumes that `open` has a value, in `open` itself and in sums of `open` and a number.
+    pub fn with(&mut self, id: ExprId, open: ExprId, val: Val) -> ExprId {
+        let known = self.assumed(open, val);
         if id == open {
             return known;
         }
         match self.get(id) {
             Expr::Bin(op @ (BinOp::Add | BinOp::Sub), a, b, w)
-                if a == open && self.as_const(b).is_some() =>
+                if a == open && self.literal(b).is_some() =>
             {
                 self.bin(op, known, b, w)
             }
-            Expr::Bin(BinOp::Add, a, b, w) if b == open && self.as_const(a).is_some() => {
+            Expr::Bin(BinOp::Add, a, b, w) if b == open && self.literal(a).is_some() => {
                 self.bin(BinOp::Add, a, known, w)
             }
             _ => id,
         }
     }
 
-    /// A value after a read returned this.
+    /// Assumes that a read returned a value.
     pub fn assign(&mut self, id: ExprId, var: Var, val: Val) -> ExprId {
         let mut done = FxHashMap::default();
         self.assign_once(id, var, val, &mut done)
@@ -135,9 +168,9 @@ impl Exprs {
             return *known;
         }
         let new = match self.get(id) {
-            Expr::Const(_) => id,
+            Expr::Const(_) | Expr::Assumed(..) => id,
             Expr::Var(v, _) => match v == var {
-                true => self.constant(val),
+                true => self.assumed(id, val),
                 false => id,
             },
             Expr::Un(op, a, w) => match self.assign_once(a, var, val, done) {
@@ -178,8 +211,10 @@ impl Exprs {
     /// An upper bound on the significant bits of a value.
     fn bits_of(&self, id: ExprId) -> u8 {
         match self.get(id) {
-            Expr::Const(Val::Int(v)) => (128 - v.leading_zeros()) as u8,
-            Expr::Const(_) => 64,
+            Expr::Const(Val::Int(v)) | Expr::Assumed(_, Val::Int(v)) => {
+                (128 - v.leading_zeros()) as u8
+            }
+            Expr::Const(_) | Expr::Assumed(..) => 64,
             Expr::Var(_, bits) => bits,
             Expr::Un(UnOp::IsZero, ..) => 1,
             Expr::Un(UnOp::ZeroExt { from }, _, w) => from.min(w),
@@ -203,11 +238,15 @@ impl Exprs {
     }
 
     pub fn bin(&mut self, op: BinOp, a: ExprId, b: ExprId, width: u8) -> ExprId {
-        let (ca, cb) = (self.as_const(a), self.as_const(b));
-        if let (Some(x), Some(y)) = (ca, cb)
+        let (ca, cb) = (self.literal(a), self.literal(b));
+        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b))
             && let Some(r) = eval_bin(op, x, y, width)
         {
-            return self.constant(r);
+            if ca.is_some() && cb.is_some() {
+                return self.constant(r);
+            }
+            let of = self.bin(op, self.behind(a), self.behind(b), width);
+            return self.assumed(of, r);
         }
         if a == b {
             match op {
@@ -265,6 +304,7 @@ impl Exprs {
     pub fn eval(&self, id: ExprId, vars: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
         match self.get(id) {
             Expr::Const(v) => Some(v),
+            Expr::Assumed(of, _) => self.eval(of, vars),
             Expr::Var(v, _) => vars(v),
             Expr::Un(op, a, w) => eval_un(op, self.eval(a, vars)?, w),
             Expr::Bin(op, a, b, w) => {
@@ -306,12 +346,13 @@ impl Exprs {
             return KnownBits::NOTHING;
         };
         let of = |e, w| self.known_bits(e, w, vars, depth);
-        let constant = |e| match self.as_const(e) {
+        let constant = |e| match self.literal(e) {
             Some(Val::Int(v)) => u32::try_from(v).ok(),
             _ => None,
         };
         let known = match self.get(id) {
             Expr::Const(v) => KnownBits::of(v),
+            Expr::Assumed(e, _) => of(e, width),
             Expr::Var(v, _) => vars(v).map_or(KnownBits::NOTHING, KnownBits::of),
             Expr::Un(UnOp::ZeroExt { from }, a, w) => of(a, w).low(from.min(w)),
             Expr::Un(UnOp::SignExt { from }, a, w) => {
@@ -368,7 +409,7 @@ impl Exprs {
         match self.get(id) {
             Expr::Const(v) => f(v),
             Expr::Var(..) => {}
-            Expr::Un(_, a, _) => self.each_const(a, f),
+            Expr::Un(_, a, _) | Expr::Assumed(a, _) => self.each_const(a, f),
             Expr::Bin(_, a, b, _) => {
                 self.each_const(a, f);
                 self.each_const(b, f);
@@ -378,6 +419,7 @@ impl Exprs {
 
     /// Whether a value is exactly what a read returned.
     pub fn is_var(&self, mut id: ExprId, var: Var) -> bool {
+        id = self.behind(id);
         while let Expr::Un(UnOp::ZeroExt { from }, inner, _) = self.get(id)
             && self.bits_of(inner) <= from
         {
@@ -391,7 +433,7 @@ impl Exprs {
         match self.get(id) {
             Expr::Const(_) => {}
             Expr::Var(v, _) => f(v),
-            Expr::Un(_, a, _) => self.each_var(a, f),
+            Expr::Un(_, a, _) | Expr::Assumed(a, _) => self.each_var(a, f),
             Expr::Bin(_, a, b, _) => {
                 self.each_var(a, f);
                 self.each_var(b, f);

@@ -568,6 +568,7 @@ fn unfold_all(
 fn reference_ends(test: &Test, why: &str) -> Box<Diag> {
     Diag::new(format!("{}: no answer: {why}", test.name))
         .help("the other engines have no such limit")
+        .kind(FailureKind::Unsupported)
 }
 
 fn cells_of(test: &Test, program: &Program, paths: &[Vec<&Path>]) -> Result<Cells> {

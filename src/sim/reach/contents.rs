@@ -4,11 +4,11 @@
 
 use smallvec::SmallVec;
 
-use super::super::program::Program;
+use super::super::program::{Program, Thread};
 use super::super::skeleton::initial_value;
 use super::Reach;
 use litmake_ops::eval::{eval_bin, eval_un};
-use litmake_ops::{Op, Temp, UnOp, Val};
+use litmake_ops::{BinOp, Op, Reg, Temp, UnOp, Val};
 
 /// What may be held somewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Held {
 
 /// What may hold more values than this counts as holding anything.
 const MOST: usize = 64;
-/// After so many rounds, what still grows counts as holding anything.
+/// After so many rounds, what still grows in a program with loops counts as holding anything.
 const ROUNDS: usize = 8;
 
 impl Default for Held {
@@ -105,28 +105,39 @@ pub struct Contents {
 
 impl Contents {
     pub fn of(program: &Program, reach: &Reach) -> Contents {
-        let nothing = || Held::one(Val::ZERO);
+        let initial = |t: &Thread| {
+            let mut regs = vec![Held::one(Val::ZERO); t.code.regs.len()];
+            for (reg, val) in &t.reg_init {
+                regs[usize::from(*reg)] = Held::one(*val);
+            }
+            regs
+        };
         let mut flow = Flow {
             program,
             reach,
-            regs: program.threads.iter().map(|t| vec![nothing(); t.code.regs.len()]).collect(),
+            regs: program.threads.iter().map(initial).collect(),
+            jumped: Vec::new(),
+            straight: false,
             memory: Contents { stored: vec![Stored::default(); program.locations.len()] },
             at: (0, 0),
             widen: false,
             changed: true,
         };
-        for (thread, regs) in program.threads.iter().zip(&mut flow.regs) {
-            for (reg, val) in &thread.reg_init {
-                regs[usize::from(*reg)] = Held::one(*val);
-            }
-        }
+        // Where each instruction runs once at most, a value goes through as many stores as there are at most.
+        let stores = stores_without_loops(program);
         let mut round = 0;
-        while std::mem::take(&mut flow.changed) {
-            flow.widen = round >= ROUNDS;
+        while std::mem::take(&mut flow.changed) && stores.is_none_or(|most| round <= most) {
+            flow.widen = stores.is_none() && round >= ROUNDS;
             round += 1;
             for (t, thread) in program.threads.iter().enumerate() {
+                if stores.is_some() {
+                    flow.regs[t] = initial(thread);
+                    flow.jumped = vec![None; thread.code.insts.len() + 1];
+                }
                 for (i, inst) in thread.code.insts.iter().enumerate() {
                     flow.at = (t, i);
+                    flow.straight = stores.is_some();
+                    flow.arrive();
                     flow.ops(&inst.ops, &mut Temps::default());
                 }
             }
@@ -150,10 +161,38 @@ impl Contents {
     }
 }
 
+/// How many stores there are; `None` for a program with a jump backwards, or to an address.
+fn stores_without_loops(program: &Program) -> Option<usize> {
+    fn stores(ops: &[Op], at: usize) -> Option<usize> {
+        ops.iter().try_fold(0, |sum, op| {
+            Some(
+                sum + match op {
+                    Op::Store { .. } | Op::StoreEx { .. } | Op::Rmw { .. } => 1,
+                    Op::If { yes, no, .. } => stores(yes, at)? + stores(no, at)?,
+                    Op::Branch { target, .. } | Op::Jump { target } if *target as usize <= at => {
+                        return None;
+                    }
+                    Op::JumpTo { .. } => return None,
+                    _ => 0,
+                },
+            )
+        })
+    }
+    let threads = program.threads.iter();
+    let mut insts = threads.flat_map(|t| t.code.insts.iter().enumerate());
+    insts.try_fold(0, |sum, (at, inst)| Some(sum + stores(&inst.ops, at)?))
+}
+
 struct Flow<'p> {
     program: &'p Program,
     reach: &'p Reach,
+    /// By thread. Without loops, registers hold what they hold at the instruction at hand; with loops, what they
+    /// hold anywhere.
     regs: Vec<Vec<Held>>,
+    /// What registers hold where a jump to an instruction comes from.
+    jumped: Vec<Option<Vec<Held>>>,
+    /// Whether a register that is written forgets what it held.
+    straight: bool,
     memory: Contents,
     /// The thread and the instruction at hand.
     at: (usize, usize),
@@ -168,19 +207,33 @@ impl Flow<'_> {
             match op {
                 Op::Const { dst, val } => temps.add(*dst, &Held::one(*val)),
                 Op::ReadReg { dst, reg, .. } => {
-                    temps.add(*dst, &self.regs[self.at.0][usize::from(*reg)]);
+                    let held = self.regs[self.at.0][usize::from(*reg)].clone();
+                    temps.set(*dst, &held, Origin::Register(*reg));
                 }
                 Op::WriteReg { reg, src } => {
                     let held = &mut self.regs[self.at.0][usize::from(*reg)];
-                    self.changed |= grow(held, &temps.get(*src), self.widen);
+                    match self.straight {
+                        true => *held = temps.get(*src),
+                        false => self.changed |= grow(held, &temps.get(*src), self.widen),
+                    }
                 }
                 Op::Un { dst, op, a, width } => {
                     let held = temps.get(*a).map(|v| eval_un(*op, v, *width));
-                    temps.add(*dst, &held);
+                    match temps.number(*a) {
+                        Some(of) => temps.set(*dst, &held, Origin::Of(*op, of, *width)),
+                        None => temps.add(*dst, &held),
+                    }
                 }
                 Op::Bin { dst, op, a, b, width } => {
+                    // `r ^ r` is 0, whatever the register holds.
+                    let same = temps.number(*a).is_some() && temps.number(*a) == temps.number(*b);
                     let (a, b) = (temps.get(*a), temps.get(*b));
-                    temps.add(*dst, &a.with(&b, |x, y| eval_bin(*op, x, y, *width)));
+                    let held = match same {
+                        true if matches!(op, BinOp::Xor | BinOp::Sub) => Held::one(Val::ZERO),
+                        true => a.map(|x| eval_bin(*op, x, x, *width)),
+                        false => a.with(&b, |x, y| eval_bin(*op, x, y, *width)),
+                    };
+                    temps.add(*dst, &held);
                 }
                 Op::Select { dst, yes, no, .. } => {
                     let (yes, no) = (temps.get(*yes), temps.get(*no));
@@ -205,9 +258,11 @@ impl Flow<'_> {
                     self.write(*addr, *size, *new, temps);
                 }
                 Op::If { yes, no, .. } => {
+                    self.straight = false;
                     self.ops(yes, temps);
                     self.ops(no, temps);
                 }
+                Op::Branch { target, .. } | Op::Jump { target } => self.leave(*target as usize),
                 Op::Choose { dst } => {
                     for bit in [0, 1] {
                         temps.add(*dst, &Held::one(Val::Int(bit)));
@@ -218,11 +273,28 @@ impl Flow<'_> {
                 | Op::Undefined { .. }
                 | Op::Fence { .. }
                 | Op::Control { .. }
-                | Op::Branch { .. }
-                | Op::Jump { .. }
                 | Op::JumpTo { .. }
                 | Op::Halt => {}
             }
+        }
+    }
+
+    /// Keeps what registers hold at a jump for the instruction that it leads to.
+    fn leave(&mut self, target: usize) {
+        if let Some(there) = self.jumped.get_mut(target) {
+            let regs = &self.regs[self.at.0];
+            match there {
+                None => *there = Some(regs.clone()),
+                Some(there) => join(there, regs),
+            }
+        }
+    }
+
+    /// Adds what registers hold where jumps to the instruction at hand come from.
+    fn arrive(&mut self) {
+        let (thread, inst) = self.at;
+        if let Some(there) = self.jumped.get_mut(inst).and_then(Option::take) {
+            join(&mut self.regs[thread], &there);
         }
     }
 
@@ -271,6 +343,12 @@ impl Flow<'_> {
     }
 }
 
+fn join(all: &mut [Held], more: &[Held]) {
+    for (held, by) in all.iter_mut().zip(more) {
+        held.add(by);
+    }
+}
+
 fn grow(held: &mut Held, by: &Held, widen: bool) -> bool {
     let grown = held.add(by);
     if grown && widen {
@@ -279,20 +357,55 @@ fn grow(held: &mut Held, by: &Held, widen: bool) -> bool {
     grown
 }
 
+/// How a temporary is computed, where two that are computed alike are equal.
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    Register(Reg),
+    /// An operation on what has this number, and its width.
+    Of(UnOp, usize, u8),
+}
+
 /// The temporaries of an instruction. One that is set on two ways can be what either sets it to.
 #[derive(Default)]
-struct Temps(Vec<Held>);
+struct Temps {
+    held: Vec<Held>,
+    /// What temporaries come from, each once; and for each temporary, where in this list it is.
+    origins: Vec<Origin>,
+    numbers: Vec<Option<usize>>,
+}
 
 impl Temps {
     fn get(&self, temp: Temp) -> Held {
-        self.0.get(usize::from(temp)).cloned().unwrap_or_default()
+        self.held.get(usize::from(temp)).cloned().unwrap_or_default()
     }
 
     fn add(&mut self, temp: Temp, held: &Held) {
         let at = usize::from(temp);
-        if self.0.len() <= at {
-            self.0.resize(at + 1, Held::default());
+        if self.held.len() <= at {
+            self.held.resize(at + 1, Held::default());
+            self.numbers.resize(at + 1, None);
         }
-        self.0[at].add(held);
+        // Set a second time, it may be either.
+        self.numbers[at] = None;
+        self.held[at].add(held);
+    }
+
+    fn number(&self, temp: Temp) -> Option<usize> {
+        self.numbers.get(usize::from(temp)).copied().flatten()
+    }
+
+    /// Sets a temporary, and says what it comes from.
+    fn set(&mut self, temp: Temp, held: &Held, origin: Origin) {
+        let first = self.held.get(usize::from(temp)).is_none_or(|h| *h == Held::default());
+        self.add(temp, held);
+        if !first {
+            return;
+        }
+        let known = self.origins.iter().position(|o| *o == origin);
+        let number = known.unwrap_or_else(|| {
+            self.origins.push(origin);
+            self.origins.len() - 1
+        });
+        self.numbers[usize::from(temp)] = Some(number);
     }
 }

@@ -69,7 +69,7 @@ impl Unfolder<'_> {
             s.constraints.push((same, true));
             s.settle(|value| match from {
                 Some((var, val)) => exprs.assign(value, var, val),
-                None => exprs.with(value, open, here),
+                None => exprs.with(value, open, address),
             });
             s.again();
             out.push(s);
