@@ -30,6 +30,7 @@ mod theory;
 mod unfold;
 mod valuation;
 mod visible;
+mod whole;
 pub mod witness;
 
 use std::cell::Cell as Flag;
@@ -45,8 +46,9 @@ use expr::Exprs;
 use interpreted::{Interpreted, UNDEFINED};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
+use litmake_base::rel::Rel;
 use litmake_cat as cat;
-use litmake_cat::plan::{CheckKind, Plan};
+use litmake_cat::plan::{BaseRel, CheckKind, Node, Plan};
 use litmake_cat::stage::StageError;
 use litmake_lang::c11::lower::Dialect;
 use litmake_litmus::c::macros::Macros;
@@ -57,7 +59,7 @@ use path::{Path, PathError};
 use program::{Observable, ObservedPlace, Program, Shown};
 use reach::Reach;
 use results::{EarlyEnd, Outcome, Results, Stats, holds};
-use search::Search;
+use search::{Judge, Search};
 use skeleton::{Cells, Skeleton};
 use steps::CompiledModel;
 use symmetry::Symmetry;
@@ -65,6 +67,7 @@ use theory::Theory;
 use unfold::pools::{Beyond, Pools};
 use unfold::{Guide, Limits, Obstacle, Unfolder};
 use visible::{Private, Visible};
+use whole::Whole;
 
 /// How a test is simulated.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +129,8 @@ pub struct Model {
     dialect: Option<Dialect>,
     /// Whether the model compares the values of events.
     compares: bool,
+    /// Whether it relates the parts of an access, and says itself what they may observe.
+    relates_parts: bool,
 }
 
 /// A staged model.
@@ -162,7 +167,10 @@ impl Model {
             annotations: model.annotations(),
             fenced: !model.has_variant("lkmmv2"),
         });
+        let parts = Node::BaseRel(BaseRel::SameAccess);
+        let relates_parts = fast.as_ref().is_some_and(|f| f.plan.nodes.contains(&parts));
         Ok(Model {
+            relates_parts,
             name: model.name.clone(),
             cat: model.clone(),
             fast,
@@ -178,6 +186,17 @@ impl Model {
 
     fn visible(&self, arch: Arch) -> Visible {
         Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch)
+    }
+
+    /// The parts of each aligned access, where the model leaves it to the simulator that these are whole. No
+    /// language says so of its objects.
+    fn parts(&self, arch: Arch, skeleton: &Skeleton) -> Option<Rel> {
+        let machine = match arch {
+            Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => false,
+            Arch::AArch64 | Arch::Arm | Arch::X86 | Arch::X86_64 => true,
+            Arch::RiscV | Arch::Ppc | Arch::Mips => true,
+        };
+        (machine && !self.relates_parts).then(|| Whole::parts_of(skeleton)).flatten()
     }
 
     fn registers(&self) -> bool {
@@ -369,29 +388,44 @@ impl Simulator {
                 skeleton.compare_values(exprs, domains);
             }
             results.stats.skeletons += 1;
+            let parts = model.parts(program.arch, &skeleton);
+            // The solver has the model's requirements alone.
+            let enumerated = options.engine == Engine::Enumerate || parts.is_some();
             let Some(fast) = fast else {
-                let mut judge = Interpreted::new(&model.cat, names);
+                let mut interpreted = Interpreted::new(&model.cat, names);
+                let mut whole;
+                let judge: &mut dyn Judge = match parts {
+                    Some(parts) => {
+                        whole = Whole::new(&mut interpreted, parts);
+                        &mut whole
+                    }
+                    None => &mut interpreted,
+                };
                 let result = if options.engine == Engine::Exhaustive {
                     let all =
                         Exhaustive { program, cells: &cells, exprs, skeleton: &skeleton, deadline };
-                    all.run(&mut judge, results)
+                    all.run(judge, results)
                 } else {
-                    Search::new(program, &cells, exprs, &skeleton, &mut judge, results, deadline)
-                        .run()
+                    Search::new(program, &cells, exprs, &skeleton, judge, results, deadline).run()
                 };
                 return stopped(result, test, model, options, results);
             };
-            let theory = match options.engine {
-                Engine::Enumerate => None,
-                _ => fast.theory.as_ref(),
-            };
+            let theory = fast.theory.as_ref().filter(|_| !enumerated);
             let mut result = Err(EarlyEnd::Budget);
             if options.engine != Engine::Solve || theory.is_none() {
                 let first = results.stats.solved == 0;
                 let limit = results.stats.nodes + if first { NODES } else { NODES_AFTER };
-                let mut judge = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
+                let mut compiled = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
+                let mut whole;
+                let judge: &mut dyn Judge = match parts {
+                    Some(parts) => {
+                        whole = Whole::new(&mut compiled, parts);
+                        &mut whole
+                    }
+                    None => &mut compiled,
+                };
                 let mut search =
-                    Search::new(program, &cells, exprs, &skeleton, &mut judge, results, deadline);
+                    Search::new(program, &cells, exprs, &skeleton, judge, results, deadline);
                 if theory.is_some() {
                     search.node_limit = limit;
                 }
