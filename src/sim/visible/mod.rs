@@ -3,6 +3,9 @@
 //! A user's model gets every event of its dialect. For each built-in model, this module has the
 //! argument why it cannot tell that some events are missing. It does not know programs.
 
+#[cfg(test)]
+mod tests;
+
 use super::unfold::Branches;
 use litmake_cat::Model;
 use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
@@ -95,10 +98,13 @@ fn private(model: &str) -> Private {
         ),
         // As for AArch64: rules 9 to 13 are dependencies, and rule 12 takes them through memory.
         // Fences that order only writes before them order P and not X, and are excepted. (FENCE.TSO
-        // orders reads before it, too.)
-        "riscv" => Private::unless_fenced(tag::Fence_w_r | tag::Fence_w_w | tag::Fence_w_rw),
-        // As for AArch64; SYNC.WMB is the fence for writes alone.
-        "mips-weak" => Private::unless_fenced(tag::SYNC_WMB),
+        // orders reads before it, too.) So are fences that order only reads after them: the write Y may
+        // depend on a private read P behind such a fence, and X comes before Y through P alone.
+        "riscv" => Private::unless_fenced(
+            tag::Fence_w_r | tag::Fence_w_w | tag::Fence_w_rw | tag::Fence_r_r | tag::Fence_rw_r,
+        ),
+        // As for AArch64; SYNC.WMB is the fence for writes alone, and SYNC.RMB orders only reads after it.
+        "mips-weak" => Private::unless_fenced(tag::SYNC_WMB | tag::SYNC_RMB),
         // As for Armv7, with EIEIO as the fence for writes alone. But `cc` contains program order at
         // one place, too: a place that is written twice passes on the order of its first content,
         // though no value flows.
