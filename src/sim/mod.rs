@@ -33,6 +33,7 @@ mod visible;
 pub mod witness;
 
 use std::cell::Cell as Flag;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use compact_str::{CompactString, ToCompactString, format_compact};
@@ -119,6 +120,8 @@ pub struct Model {
     dialect: Option<Dialect>,
     /// Whether the model compares the values of events.
     compares: bool,
+    /// The events that it needs in a dialect, once that has been asked.
+    visible: OnceLock<(Arch, Visible)>,
 }
 
 /// A staged model.
@@ -161,6 +164,7 @@ impl Model {
             fast,
             dialect,
             compares: model.compares_values(),
+            visible: OnceLock::new(),
         })
     }
 
@@ -170,7 +174,11 @@ impl Model {
     }
 
     fn visible(&self, arch: Arch) -> Visible {
-        Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch)
+        let derive = || Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch);
+        match self.visible.get_or_init(|| (arch, derive())) {
+            (known, visible) if *known == arch => *visible,
+            _ => derive(),
+        }
     }
 
     fn registers(&self) -> bool {
@@ -468,8 +476,8 @@ fn unfold_all(
     // In C every access has an annotation and so makes an event. Treating its memory as private would
     // only rule out open addresses.
     let mut private = match visible.private {
-        Private::LeftOut { unless_fenced, .. } if program.arch != Arch::C => {
-            private_locations(program, unless_fenced)
+        Private::LeftOut { unless, .. } if program.arch != Arch::C => {
+            private_locations(program, unless)
         }
         _ => vec![None; program.locations.len()],
     };
@@ -576,8 +584,8 @@ fn obstacle_diag(
 
 /// For each location, the one thread that can reach its address, if there is one. A location is
 /// shared if it is observed, or if code, registers or memory of two threads lead to it. A thread with
-/// one of these fences has no private location.
-fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>> {
+/// one of these annotations has no private location.
+fn private_locations(program: &Program, unless: Tags) -> Vec<Option<u16>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Reach {
         Nobody,
@@ -628,7 +636,7 @@ fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>>
         }
     }
     let fenced = |thread: &program::Thread| {
-        thread.code.insts.iter().any(|inst| has_fence(&inst.ops, unless_fenced))
+        thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
     };
     let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
     reach
@@ -641,10 +649,16 @@ fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>>
         .collect()
 }
 
-fn has_fence(ops: &[Op], of: Tags) -> bool {
+/// Whether an op has one of these annotations.
+fn is_annotated(ops: &[Op], of: Tags) -> bool {
     ops.iter().any(|op| match op {
-        Op::Fence { tags } => tags.meets(of),
-        Op::If { yes, no, .. } => has_fence(yes, of) || has_fence(no, of),
+        Op::Fence { tags }
+        | Op::Load { tags, .. }
+        | Op::Store { tags, .. }
+        | Op::StoreEx { tags, .. }
+        | Op::Rmw { tags, .. }
+        | Op::Touch { tags, .. } => tags.meets(of),
+        Op::If { yes, no, .. } => is_annotated(yes, of) || is_annotated(no, of),
         _ => false,
     })
 }

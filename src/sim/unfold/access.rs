@@ -118,7 +118,8 @@ impl Unfolder<'_> {
     /// address depends on no read, and no event belongs to its instruction.
     fn stay_private(&self, state: &mut State, access: Access) -> Result<(), Obstacle> {
         let shared = state.events.last().is_some_and(|e| e.instance == state.instance);
-        if access.tags != Tags::NONE || access.addr.taint != Taint::NONE || shared {
+        let tags = access.tags | self.program.locations[usize::from(access.loc)].tags;
+        if tags != Tags::NONE || access.addr.taint != Taint::NONE || shared {
             return Err(Obstacle::NotPrivate(access.loc));
         }
         state.private_at = Some((state.instance, access.loc));
@@ -181,6 +182,12 @@ impl Unfolder<'_> {
         let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
         if self.is_private(loc) {
             self.stay_private(state, access)?;
+            // Models may order what comes after the write of a store-conditional by its status.
+            let from = v.taint.or(hang.taint);
+            let mut writes = state.events.iter().enumerate().filter(|(_, e)| e.kind == Kind::Write);
+            if writes.any(|(i, _)| (from.data | from.pick) >> i & 1 == 1) {
+                return Err(Obstacle::NotPrivate(loc));
+            }
             let once = matches!(self.limits.private, Private::LeftOut { once: true, .. });
             if once && state.private.holds(loc, off, size) {
                 return Err(Obstacle::NotPrivate(loc));
