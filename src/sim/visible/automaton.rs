@@ -415,9 +415,9 @@ impl Automaton {
         };
         let mut class: Vec<usize> = vec![0; n];
         let mut firsts: Vec<usize> = Vec::new();
-        for s in 0..n {
+        for (s, class) in class.iter_mut().enumerate() {
             let found = firsts.iter().position(|f| kept(*f) == kept(s));
-            class[s] = found.unwrap_or(firsts.len());
+            *class = found.unwrap_or(firsts.len());
             if found.is_none() {
                 firsts.push(s);
             }

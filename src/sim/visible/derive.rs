@@ -1,4 +1,39 @@
 //! Shows that a model cannot tell private events missing, or finds where it may.
+//!
+//! Let E be an execution with the events of private memory, and E' the same one without them. In E' what
+//! depended on a private read depends directly on what the value came from. A model cannot tell the two apart
+//! if each of its checks has the same answer in both.
+//!
+//! *Facts about private events.* They are reads and writes without annotations, in instructions that have no other
+//! events, at addresses that depend on no event of E'. Their reads-from, coherence and from-reads are within one place
+//! and thread, and agree with program order: the model has to forbid everything else ([`keeps_private_order`]).
+//! So an event of E' is related to a private one by program order, dependencies and what follows from
+//! these alone ([`super::facts`]).
+//!
+//! *Runs.* A check forbids ways through a relation: cycles, or ways that come back to an event, or any way. The ways
+//! are the runs of an [`Automaton`]. Its leaves have the same pairs in E and E' ([`Facts::is_exact`]), except
+//! dependencies. It remains to show that each run in E is one in E', and the other way round:
+//!
+//! - A run in E that comes to private events is followed through its thread. Of the events before the private ones it is
+//!   remembered in which states they can be reached in E', and what is known of them: all of them come before
+//!   whatever follows in program order; from some the value of a private read comes, so that E' has a
+//!   dependency on them; from some a control dependency leads to all that follows. Steps that certainly can be
+//!   made from these events ([`Derivation::certain`]) give the states in which the next event can be reached in E'. If the
+//!   run's own state is among them, there is a run that comes here with fewer private events, and goes on alike.
+//!   If not, the run is *in debt*, and goes on. One that leaves its thread in debt, or ends, may be seen.
+//! - A run in E' that takes a dependency is followed along writes and reads of private memory instead, in the same way.
+//!
+//! Every run of an execution is among those that are followed: where one begins, where a step may come from another
+//! thread, and where a closure with such steps starts again, runs are followed anew, remembering that event
+//! alone. To remember less is safe, since then less is certain.
+//!
+//! *Cycles.* A run that stands in for a cycle does not pass the start of the automaton where the cycle did so at private
+//! events only. It is a cycle all the same: whatever else comes round in the automaton leads forward in program order at
+//! each turn, so that it does not come round in an execution, or is by itself a cycle of a relation that has to be
+//! acyclic ([`Derivation::cycles_come_round`]). Within private memory steps lead forward, so there is no cycle.
+//!
+//! *Exceptions.* If the argument fails, it is tried again for threads without the annotations of the events that
+//! the failing run passed, and for places that are written once.
 
 use super::Private;
 use super::automaton::{Arc, Automaton, State, Test};
@@ -22,13 +57,16 @@ pub struct Stuck {
     pub twice: bool,
 }
 
+/// States at an event, another event, and how the first is related to it.
+type Asked = (SmallVec<[State; 8]>, Event, Event, Link);
+
 /// A requirement, a flag, or another check, with the automaton of its relation.
 struct Rule {
     automaton: Automaton,
     shape: Shape,
     /// The states from which runs are looked at by themselves.
     resets: Vec<State>,
-    certain: RefCell<FxHashMap<(SmallVec<[State; 8]>, Event, Event, Link), Vec<State>>>,
+    certain: RefCell<FxHashMap<Asked, Vec<State>>>,
 }
 
 /// How a value, or a decision, depends on what an event returned.
@@ -407,7 +445,7 @@ impl<'p> Derivation<'p> {
                     continue;
                 }
                 let mut next = Vec::new();
-                self.from_private(rule, &run, &mut next)?;
+                self.step_private(rule, &run, &mut next)?;
                 // Elsewhere the run would have to be taken up at another event.
                 if next.iter().any(|r| r.hidden.is_none())
                     || rule.shape == Shape::Empty && !next.is_empty()
@@ -472,15 +510,15 @@ impl<'p> Derivation<'p> {
                 return Err(Stuck::default());
             }
             match run.hidden {
-                None => self.from_visible(rule, &run, &mut todo)?,
-                Some(_) => self.from_private(rule, &run, &mut todo)?,
+                None => self.step_visible(rule, &run, &mut todo)?,
+                Some(_) => self.step_private(rule, &run, &mut todo)?,
             }
         }
         Ok(())
     }
 
     /// The next steps of a run at an event that is not private.
-    fn from_visible(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
+    fn step_visible(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
         let Some(last) = run.held.last() else { return Ok(()) };
         // Without debt the run is in any of the states of the event.
         let mut arcs: Vec<&Arc> = Vec::new();
@@ -518,7 +556,7 @@ impl<'p> Derivation<'p> {
                 self.by_private(rule, &run, arc, base, todo)?;
             }
             if !run.back {
-                self.into_private(rule, &run, arc, &from, todo)?;
+                self.enter_private(rule, &run, arc, &from, todo)?;
             }
             if !self.is_forward(arc.leaf) {
                 if run.debt && self.leads_on(arc, &from) {
@@ -581,7 +619,7 @@ impl<'p> Derivation<'p> {
     }
 
     /// Steps to private events.
-    fn into_private(
+    fn enter_private(
         &self,
         rule: &Rule,
         run: &Run,
@@ -665,7 +703,7 @@ impl<'p> Derivation<'p> {
     }
 
     /// The next steps of a run at a private event.
-    fn from_private(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
+    fn step_private(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
         let Some(hidden) = run.hidden else { return Ok(()) };
         let own = Event::new(hidden.kind);
         let reads = hidden.kind == Kind::PrivateRead;
