@@ -34,6 +34,7 @@ mod whole;
 pub mod witness;
 
 use std::cell::Cell as Flag;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use compact_str::{CompactString, ToCompactString, format_compact};
@@ -131,6 +132,8 @@ pub struct Model {
     compares: bool,
     /// Whether it relates the parts of an access, and says itself what they may observe.
     relates_parts: bool,
+    /// The events that it needs in a dialect, once that has been asked.
+    visible: OnceLock<(Arch, Visible)>,
 }
 
 /// A staged model.
@@ -176,6 +179,7 @@ impl Model {
             fast,
             dialect,
             compares: model.compares_values(),
+            visible: OnceLock::new(),
         })
     }
 
@@ -185,7 +189,11 @@ impl Model {
     }
 
     fn visible(&self, arch: Arch) -> Visible {
-        Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch)
+        let derive = || Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch);
+        match self.visible.get_or_init(|| (arch, derive())) {
+            (known, visible) if *known == arch => *visible,
+            _ => derive(),
+        }
     }
 
     /// The parts of each aligned access, where the model leaves it to the simulator that these are whole. No
@@ -550,8 +558,8 @@ fn unfold_all(
     };
     // In C every access has an annotation and so makes an event.
     let mut private = match (visible.private, &reach) {
-        (Private::LeftOut { unless_fenced, .. }, Some(reach)) if program.arch != Arch::C => {
-            private_locations(program, reach, unless_fenced)
+        (Private::LeftOut { unless, .. }, Some(reach)) if program.arch != Arch::C => {
+            private_locations(program, reach, unless)
         }
         _ => vec![None; program.locations.len()],
     };
@@ -666,10 +674,10 @@ fn obstacle_diag(
 }
 
 /// For each location, the one thread whose accesses make no events there, if there is one. A thread with one of
-/// these fences has none.
-fn private_locations(program: &Program, reach: &Reach, unless_fenced: Tags) -> Vec<Option<u16>> {
+/// these annotations has none.
+fn private_locations(program: &Program, reach: &Reach, unless: Tags) -> Vec<Option<u16>> {
     let fenced = |thread: &program::Thread| {
-        thread.code.insts.iter().any(|inst| has_fence(&inst.ops, unless_fenced))
+        thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
     };
     let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
     let mut private = reach.private(program);
@@ -681,10 +689,16 @@ fn private_locations(program: &Program, reach: &Reach, unless_fenced: Tags) -> V
     private
 }
 
-fn has_fence(ops: &[Op], of: Tags) -> bool {
+/// Whether an op has one of these annotations.
+fn is_annotated(ops: &[Op], of: Tags) -> bool {
     ops.iter().any(|op| match op {
-        Op::Fence { tags } => tags.meets(of),
-        Op::If { yes, no, .. } => has_fence(yes, of) || has_fence(no, of),
+        Op::Fence { tags }
+        | Op::Load { tags, .. }
+        | Op::Store { tags, .. }
+        | Op::StoreEx { tags, .. }
+        | Op::Rmw { tags, .. }
+        | Op::Touch { tags, .. } => tags.meets(of),
+        Op::If { yes, no, .. } => is_annotated(yes, of) || is_annotated(no, of),
         _ => false,
     })
 }

@@ -113,6 +113,8 @@ struct State<'c> {
     reservation: Option<Reservation>,
     entered: SmallVec<[Entered; 4]>,
     private: PrivateMemory,
+    /// The latest access to private memory: its instruction, and its location.
+    private_at: Option<(u16, u16)>,
     /// The control dependencies to which [`Op::Control`] returns, outermost first.
     control: SmallVec<[Taint; 0]>,
     accesses: u16,
@@ -281,6 +283,7 @@ impl<'p> Unfolder<'p> {
             reservation: None,
             entered: SmallVec::new(),
             private: PrivateMemory::default(),
+            private_at: None,
             control: SmallVec::new(),
             accesses: 0,
             instance: 0,
@@ -824,6 +827,12 @@ impl<'p> Unfolder<'p> {
     }
 
     fn push(&self, state: &mut State, event: PathEvent) -> Result<u128, Obstacle> {
+        // An instruction has no events beside accesses to private memory: flow inside it is not kept.
+        if let Some((instance, loc)) = state.private_at
+            && instance == event.instance
+        {
+            return Err(Obstacle::NotPrivate(loc));
+        }
         let index = state.events.len();
         if index >= MOST_EVENTS {
             let message = format!("more than {MOST_EVENTS} events on one path of a thread");

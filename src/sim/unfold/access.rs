@@ -54,6 +54,18 @@ impl Unfolder<'_> {
         self.private[usize::from(loc)] == Some(self.thread as u16)
     }
 
+    /// Notes an access to private memory, if it can do without an event: it has no annotation, its
+    /// address depends on no read, and no event belongs to its instruction.
+    fn stay_private(&self, state: &mut State, access: Access) -> Result<(), Obstacle> {
+        let shared = state.events.last().is_some_and(|e| e.instance == state.instance);
+        let tags = access.tags | self.program.locations[usize::from(access.loc)].tags;
+        if tags != Tags::NONE || access.addr.taint != Taint::NONE || shared {
+            return Err(Obstacle::NotPrivate(access.loc));
+        }
+        state.private_at = Some((state.instance, access.loc));
+        Ok(())
+    }
+
     pub(super) fn load(
         &self,
         state: &mut State,
@@ -63,7 +75,9 @@ impl Unfolder<'_> {
     ) -> Result<Tainted, Obstacle> {
         let Access { loc, off, size, tags, addr } = access;
         if self.is_private(loc) {
-            if tags != Tags::NONE || addr.taint != Taint::NONE {
+            self.stay_private(state, access)?;
+            // A choice decides on whether it is read, which no value keeps.
+            if hang.taint != Taint::NONE {
                 return Err(Obstacle::NotPrivate(loc));
             }
             let location = &self.program.locations[usize::from(loc)];
@@ -108,7 +122,11 @@ impl Unfolder<'_> {
         let Access { loc, off, size, tags, addr } = access;
         let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
         if self.is_private(loc) {
-            if tags != Tags::NONE || addr.taint != Taint::NONE {
+            self.stay_private(state, access)?;
+            // Models may order what comes after the write of a store-conditional by its status.
+            let from = v.taint.or(hang.taint);
+            let mut writes = state.events.iter().enumerate().filter(|(_, e)| e.kind == Kind::Write);
+            if writes.any(|(i, _)| (from.data | from.pick) >> i & 1 == 1) {
                 return Err(Obstacle::NotPrivate(loc));
             }
             let once = matches!(self.limits.private, Private::LeftOut { once: true, .. });
