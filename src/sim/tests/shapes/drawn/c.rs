@@ -161,7 +161,10 @@ pub fn function(c: &Column, text: &mut String) {
     let parameter = |number: &usize| match *number {
         SLOT => format!("{}* {}", c.facts.int(c.drawn.slot), c.name(SLOT)),
         place => {
-            let ty = c.facts.type_of(&c.drawn.places[place], c.drawn.tagged);
+            let ty = match c.facts.plain {
+                true => "atomic_int".to_string(),
+                false => c.facts.type_of(&c.drawn.places[place], c.drawn.tagged),
+            };
             let star = if ty.ends_with('*') { " _Atomic*" } else { "*" };
             format!("{ty}{star} {}", c.name(place))
         }

@@ -104,15 +104,17 @@ impl<'r> Draw<'r> {
         let tables = [Writers::None, Writers::Owner, Writers::All];
         let scene = match rng.below(12) {
             0..=2 => Scene::Two,
-            3 | 4 => Scene::Neighbours,
+            3 | 4 if !(facts.plain && facts.arch == litmake::litmus::Arch::C) => Scene::Neighbours,
             5..=8 if facts.tables => Scene::Table(tables[rng.below(3)]),
             9 | 10 if facts.pointers => Scene::Pointer { tagged: false },
-            11 if facts.pointers => Scene::Pointer { tagged: true },
+            11 if facts.tags => Scene::Pointer { tagged: true },
             _ => Scene::Two,
         };
         // Indices and pointers want an integer of the machine's size now and then, words mostly.
         let size = match facts.sizes {
             [one] => *one,
+            // herd's addresses have no parts.
+            _ if facts.plain && matches!(scene, Scene::Pointer { .. }) => facts.word,
             all if rng.one_in(3) => all[rng.below(all.len())],
             _ => 4,
         };
@@ -138,7 +140,7 @@ impl<'r> Draw<'r> {
         let (mut step, mut length) = (1, 0);
         match scene {
             Scene::Table(writers) => {
-                let elem = facts.sizes[rng.below(facts.sizes.len())];
+                let elem = if rng.one_in(3) { facts.sizes[rng.below(facts.sizes.len())] } else { size };
                 length = [2, 3, 4, 20][rng.below(4)];
                 step = if c { 1 } else { i64::from(elem) };
                 let repeated = rng.one_in(3);
@@ -174,7 +176,7 @@ impl<'r> Draw<'r> {
         let most = if size == 1 { 127 } else { i64::MAX };
         let pool = pool.into_iter().filter(|v| *v <= most).collect::<Vec<_>>();
         Draw {
-            slot: if rng.one_in(4) && facts.word == 8 { 8 } else { 4 },
+            slot: if size == 8 || rng.one_in(4) && facts.word == 8 { 8 } else { 4 },
             pool: if pool.is_empty() { vec![1] } else { pool },
             moves: Vec::new(),
             read: Vec::new(),
@@ -239,6 +241,8 @@ impl<'r> Draw<'r> {
             Some(a) if self.rng.one_in(3) => {
                 let to = self.fresh();
                 let op = self.one_of(&[Op::Add, Op::Sub, Op::Xor, Op::And, Op::Or]);
+                // herd7 has results below 0 of which it is not clear how wide they are.
+                let op = if self.facts.plain && op == Op::Sub { Op::Add } else { op };
                 let b = match op {
                     // Then nothing is left of the value but the dependency.
                     Op::Xor | Op::Sub if self.rng.one_in(2) => Operand::Reg(a),
@@ -264,7 +268,7 @@ impl<'r> Draw<'r> {
         let (place, mut off) = self.shared[which];
         let mut size = self.size;
         let own = size;
-        if !c && self.rng.one_in(5) {
+        if !c && self.parts() && self.rng.one_in(5) {
             size = self.facts.sizes[self.rng.below(self.facts.sizes.len())];
         }
         match self.scene {
@@ -286,6 +290,12 @@ impl<'r> Draw<'r> {
             index = Some(to);
         }
         (Addr { base: Base::Place(place), index, off }, size)
+    }
+
+    /// Whether accesses may be to parts of locations.
+    fn parts(&self) -> bool {
+        let whole = self.facts.plain && matches!(self.scene, Scene::Pointer { .. });
+        self.facts.sizes.len() > 1 && !whole
     }
 
     fn form(&mut self, size: u8) -> Form {
@@ -391,7 +401,8 @@ impl<'r> Draw<'r> {
             let fence = self.one_of(self.facts.fences);
             self.moves.push(Move::Fence(fence));
         }
-        let size = if self.facts.sizes.len() > 1 && self.facts.arch != litmake::litmus::Arch::C && self.rng.one_in(5) { 1 } else { self.slot };
+        let c = self.facts.arch == litmake::litmus::Arch::C;
+        let size = if !c && self.parts() && self.rng.one_in(5) { 1 } else { self.slot };
         let to = self.fresh();
         self.moves.push(Move::Load { to, at, size, order: Order::Plain, form: Form::Unsigned });
     }
@@ -406,6 +417,7 @@ impl<'r> Draw<'r> {
     /// A size that read-modify-writes have.
     fn whole(&self) -> u8 {
         match self.facts.arch {
+            litmake::litmus::Arch::Ppc if self.facts.plain => 4,
             litmake::litmus::Arch::RiscV | litmake::litmus::Arch::Ppc | litmake::litmus::Arch::Mips => self.size.max(4),
             _ => self.size,
         }
@@ -440,7 +452,8 @@ impl<'r> Draw<'r> {
             19 | 20 if outer && !self.read.is_empty() => {
                 let on = self.read[self.rng.below(self.read.len())];
                 let is = self.rng.below(2) as i64;
-                let then = if self.rng.one_in(3) { Vec::new() } else { self.inner() };
+                let full = self.facts.plain && self.facts.arch == litmake::litmus::Arch::C;
+                let then = if !full && self.rng.one_in(3) { Vec::new() } else { self.inner() };
                 let empty = then.is_empty();
                 self.moves.push(Move::If { on, is, then });
                 if empty {

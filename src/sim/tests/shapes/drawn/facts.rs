@@ -34,6 +34,8 @@ pub struct Facts {
     pub tables: bool,
     /// Addresses that are stored.
     pub pointers: bool,
+    /// Tags in the lowest bit of pointers.
+    pub tags: bool,
     /// The weight of the heaviest test.
     pub most: u64,
 }
@@ -60,6 +62,7 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
         selects: !plain,
         tables: true,
         pointers: true,
+        tags: !plain,
         most: 600,
     };
     match arch {
@@ -93,7 +96,7 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
             fences: &["mfence", "sfence", "lfence"],
             both: &[Order::Plain, Order::Both],
             updates: true,
-            compares: true,
+            compares: !plain,
             pairs: false,
             signed: !plain,
             ..none
@@ -103,12 +106,11 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
             sizes: if plain { &[4] } else { &[1, 2, 4] },
             values: 4,
             fences: &["MFENCE", "SFENCE", "LFENCE"],
-            both: &[Order::Plain, Order::Both],
+            both: if plain { PLAIN } else { &[Order::Plain, Order::Both] },
             updates: true,
-            compares: true,
+            compares: !plain,
             pairs: false,
             signed: !plain,
-            tables: true,
             pointers: !plain,
             ..none
         },
@@ -138,6 +140,7 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
                 &["sync", "sync_wmb", "sync_mb", "sync_acquire", "sync_release", "sync_rmb", "sync 0x13"]
             },
             signed: !plain,
+            pointers: !plain,
             ..none
         },
         _ => Facts {
@@ -175,6 +178,8 @@ impl Facts {
         let address = place.init.iter().any(|i| matches!(i, super::Initial::At(_)));
         match self.arch {
             Arch::C if address && !tagged => "int*".to_string(),
+            // herd has no sizes of other types.
+            Arch::C if place.atomic && self.plain => "int".to_string(),
             Arch::C if place.atomic => format!("atomic_{}", self.int(place.elem)),
             _ => self.int(place.elem),
         }

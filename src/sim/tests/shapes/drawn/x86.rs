@@ -203,6 +203,8 @@ pub fn print(c: &mut Column, m: &Move) {
             let at = memory(c, at, *size);
             let lock = match (wide(c), order) {
                 (_, Order::Plain) => "",
+                // herd takes the prefix for no mistake in some instructions only.
+                (_, _) if c.facts.plain && *op == UpdateOp::Or => "",
                 (true, _) => "lock ",
                 (false, _) => "LOCK ",
             };
