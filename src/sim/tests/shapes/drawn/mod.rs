@@ -155,6 +155,8 @@ struct Drawn {
     registers: Vec<Vec<Reg>>,
     /// C: pointers have a tag in their lowest bit, and are integers in memory.
     tagged: bool,
+    /// Whether an access is to a part of a location, or to two.
+    parts: bool,
 }
 
 /// A test. With `plain` it holds only what herd7 reads.
@@ -227,7 +229,12 @@ fn text(rng: &mut Rng, facts: &Facts, drawn: &Drawn) -> String {
         column
     };
     let columns: Vec<Column> = drawn.threads.iter().enumerate().map(column).collect();
-    let mut text = format!("{} shape\n{{\n", facts.arch.name());
+    let mut text = format!("{} shape\n", facts.arch.name());
+    // herd7 wants to be told.
+    if drawn.parts {
+        text.push_str("Accesses=parts\n");
+    }
+    text.push_str("{\n");
     for place in &drawn.places {
         let one = |i: &Initial| match i {
             Initial::Int(v) => v.to_string(),
