@@ -21,6 +21,9 @@ pub struct Graph {
     ids: FxHashMap<Node, NodeId>,
     /// Whether reads and writes are different events, so that no event is a read-modify-write.
     split_rmw: bool,
+    /// Whether dependencies start at reads alone. Elsewhere they start at store-conditionals, too, which give
+    /// whether they succeeded.
+    only_reads_give: bool,
     locks: bool,
     /// The sets in which the ends of base relations lie.
     r: NodeId,
@@ -47,6 +50,7 @@ impl Graph {
             ids: FxHashMap::default(),
             // RISC-V's AMOs are one event each, as the read-modify-writes of C and LLVM are.
             split_rmw: !matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm | Arch::Spirv),
+            only_reads_give: !matches!(arch, Arch::RiscV | Arch::Ppc),
             locks,
             r: 0,
             w: 0,
@@ -654,8 +658,8 @@ impl Graph {
         Some(match (base, target) {
             (B::Rf, false) | (B::Co, _) | (B::Amo | B::LxSx, true) => self.w,
             (B::Rf, true) | (B::Amo | B::LxSx, false) => self.r,
-            (B::Addr | B::Data | B::Ctrl, false) => self.r,
-            (B::PickAddr | B::PickData | B::PickCtrl, false) => self.r,
+            (B::Addr | B::Data | B::Ctrl, false) if self.only_reads_give => self.r,
+            (B::PickAddr | B::PickData | B::PickCtrl, false) if self.only_reads_give => self.r,
             (B::RfReg, false) => self.wreg,
             (B::RfReg, true) => self.rreg,
             _ => return None,

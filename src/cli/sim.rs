@@ -270,6 +270,9 @@ fn run(args: &Args) -> Result<bool> {
         let outcomes = simulator
             .simulate(&test, &model, &options)
             .map_err(|d| d.or_at(&test.source, test.condition.span))?;
+        if let Some(empty) = &outcomes.empty {
+            eprintln!("warning: {}: {empty}", test.name);
+        }
         Ok(if args.json {
             json(&test, &model, &outcomes)
         } else {
@@ -529,6 +532,7 @@ fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
         "undefined": outcomes.undefined,
         "undefined_by": outcomes.undefined_by,
         "cut": outcomes.cut,
+        "empty": outcomes.empty.as_ref().map(ToString::to_string),
         "skeletons": outcomes.stats.skeletons,
         "candidates": outcomes.stats.nodes,
         "executions": outcomes.stats.executions,

@@ -174,13 +174,21 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         (BinOp::And, Val::Ptr { loc, off }, Val::Int(i))
         | (BinOp::And, Val::Int(i), Val::Ptr { loc, off }) => {
             let keep = sign_extend(i, width);
-            if (-16..0).contains(&keep) {
+            if (-(ALIGN as i128)..0).contains(&keep) {
                 Some(Val::Ptr { loc, off: off & keep as i64 })
-            } else if (0..16).contains(&keep) {
+            } else if (0..ALIGN as i128).contains(&keep) {
                 Some(Val::Int((off as i128 & keep) as u128))
             } else {
                 None
             }
+        }
+        // A tag in the low bits of an address.
+        (op @ (BinOp::Or | BinOp::Xor), Val::Ptr { loc, off }, Val::Int(i))
+        | (op @ (BinOp::Or | BinOp::Xor), Val::Int(i), Val::Ptr { loc, off })
+            if i < ALIGN =>
+        {
+            let tag = i as i64;
+            Some(Val::Ptr { loc, off: if op == BinOp::Or { off | tag } else { off ^ tag } })
         }
         (BinOp::Or | BinOp::Xor, p @ (Val::Ptr { .. } | Val::Code(_)), Val::ZERO)
         | (BinOp::Or | BinOp::Xor | BinOp::Add, Val::ZERO, p @ (Val::Ptr { .. } | Val::Code(_)))

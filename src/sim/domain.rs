@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::expr::{ExprId, Exprs, Var};
+use super::expr::{ExprId, Exprs};
 use super::path::{Path, PathEvent};
 use super::program::Program;
 use litmake_ops::Val;
@@ -138,12 +138,7 @@ impl Domains {
         if let Some(v) = exprs.as_const(e) {
             return Some(vec![v]);
         }
-        let mut vars: Vec<Var> = Vec::new();
-        exprs.each_var(e, &mut |v| {
-            if !vars.contains(&v) {
-                vars.push(v);
-            }
-        });
+        let vars = exprs.vars(e);
         if vars.iter().any(|v| usize::from(v.thread) != thread) {
             return None;
         }

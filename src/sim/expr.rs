@@ -4,6 +4,7 @@
 //! known before any read has its source. Nothing here knows events or models.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use litmake_ops::eval::{ALIGN, eval_bin, eval_un, is_full};
 use litmake_ops::{BinOp, UnOp, Val, mask};
@@ -115,6 +116,63 @@ impl Exprs {
             }
             _ => id,
         }
+    }
+
+    /// A value after a read returned this.
+    pub fn assign(&mut self, id: ExprId, var: Var, val: Val) -> ExprId {
+        let mut done = FxHashMap::default();
+        self.assign_once(id, var, val, &mut done)
+    }
+
+    fn assign_once(
+        &mut self,
+        id: ExprId,
+        var: Var,
+        val: Val,
+        done: &mut FxHashMap<ExprId, ExprId>,
+    ) -> ExprId {
+        if let Some(known) = done.get(&id) {
+            return *known;
+        }
+        let new = match self.get(id) {
+            Expr::Const(_) => id,
+            Expr::Var(v, _) => match v == var {
+                true => self.constant(val),
+                false => id,
+            },
+            Expr::Un(op, a, w) => match self.assign_once(a, var, val, done) {
+                same if same == a => id,
+                new => self.un(op, new, w),
+            },
+            Expr::Bin(op, a, b, w) => {
+                let new =
+                    (self.assign_once(a, var, val, done), self.assign_once(b, var, val, done));
+                match new == (a, b) {
+                    true => id,
+                    false => self.bin(op, new.0, new.1, w),
+                }
+            }
+        };
+        done.insert(id, new);
+        new
+    }
+
+    /// The reads that a value depends on, each once.
+    pub fn vars(&self, id: ExprId) -> SmallVec<[Var; 4]> {
+        let mut vars = SmallVec::new();
+        self.each_var(id, &mut |v| {
+            if !vars.contains(&v) {
+                vars.push(v);
+            }
+        });
+        vars
+    }
+
+    /// Whether the bits of a value that are known are those of another.
+    pub fn may_be(&self, id: ExprId, val: Val, width: u8) -> bool {
+        let (known, other) = (self.known_bits(id, width, &|_| None, DEPTH), KnownBits::of(val));
+        let both = known.bits & other.bits & mask(width);
+        known.value & both == other.value & both
     }
 
     /// An upper bound on the significant bits of a value.

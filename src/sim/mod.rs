@@ -62,7 +62,8 @@ use skeleton::{Cells, Skeleton};
 use steps::CompiledModel;
 use symmetry::Symmetry;
 use theory::Theory;
-use unfold::{Limits, Obstacle, Unfolder};
+use unfold::pools::{Beyond, Pools};
+use unfold::{Guide, Limits, Obstacle, Unfolder};
 use visible::{Private, Visible};
 
 /// How a test is simulated.
@@ -104,6 +105,9 @@ const NODES_AFTER: u64 = 1 << 8;
 
 /// How many instructions a path may execute again in loops that end by themselves.
 const MAX_AGAIN: usize = 10_000;
+
+/// How often the reference finds paths anew with the values that the paths before write.
+const MOST_TURNS: usize = 16;
 
 /// Room for outcomes at the start; most tests have no more.
 const USUAL: usize = 14;
@@ -202,10 +206,34 @@ pub struct Outcomes {
     pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
+    /// Why there is no state, if there is none.
+    pub empty: Option<Empty>,
     /// How much work it was.
     pub stats: Stats,
     /// How long it took.
     pub time: Duration,
+}
+
+/// Why a test that has executions has no outcome. Such a test says nothing about another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// The test's own `filter` accepts none.
+    Filter,
+    /// The model forbids all: the requirements that the nearest one fails, with their places.
+    Forbidden(Vec<(String, String)>),
+}
+
+impl std::fmt::Display for Empty {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Empty::Filter => write!(f, "no execution satisfies the test's `filter`"),
+            Empty::Forbidden(checks) => {
+                let name = |(name, place): &(String, String)| format!("`{name}` ({place})");
+                let checks: Vec<String> = checks.iter().map(name).collect();
+                write!(f, "the model allows no execution: it fails {}", checks.join(" and "))
+            }
+        }
+    }
 }
 
 impl Outcomes {
@@ -246,6 +274,10 @@ impl Simulator {
         if cut && results.outcomes.is_empty() {
             return Err(all_cut(test, options));
         }
+        let empty = match results.outcomes.is_empty() {
+            true => Some(self.why_none(test, &program, model, options)?),
+            false => None,
+        };
         let mut positive = 0;
         let mut negative = 0;
         for o in &results.outcomes {
@@ -283,6 +315,7 @@ impl Simulator {
             arithmetic,
             flags,
             cut,
+            empty,
             stats: results.stats,
             time: start.elapsed(),
         })
@@ -313,7 +346,6 @@ impl Simulator {
             unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let exprs = &self.exprs;
         domain::settle(program, exprs, &mut paths);
-        let cells = cells_of(test, program, &paths)?;
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
         let domains = model.compares.then(|| domain::Domains::new(program, exprs, &paths));
         let paths: Vec<Vec<&Path>> = if options.engine == Engine::Exhaustive {
@@ -321,6 +353,7 @@ impl Simulator {
         } else {
             domain::feasible(program, exprs, &paths)
         };
+        let cells = cells_of(test, program, &paths)?;
         // The reference assumes nothing.
         let symmetry = match options.engine {
             Engine::Exhaustive => Symmetry::default(),
@@ -377,6 +410,7 @@ impl Simulator {
                 let mut aside = Results { stats: results.stats, ..Results::default() };
                 look(picked, &mut aside)?;
                 results.stats = aside.stats;
+                results.error = results.error.take().or(aside.error);
                 return match aside.outcomes.is_empty() {
                     true => Ok(()),
                     false => {
@@ -464,21 +498,27 @@ fn unfold_all(
         register_events: model.registers(),
         branches: visible.branches,
         private: visible.private,
+        // herd's Power has no such dependency, so that models that were written for it do not see one.
+        status_depends: program.arch != Arch::Ppc || model.cat.built_in().is_some(),
     };
-    // In C every access has an annotation and so makes an event. Treating its memory as private would
-    // only rule out open addresses.
-    let mut private = match visible.private {
-        Private::LeftOut { unless_fenced, .. } if program.arch != Arch::C => {
-            private_locations(program, unless_fenced)
-        }
-        _ => vec![None; program.locations.len()],
-    };
-    // The reference for the other engines does without.
+    // The reference for the other engines has its own way to the places of addresses.
+    let pools = Pools::default();
     let reach = match options.engine {
         Engine::Exhaustive => None,
         Engine::Auto | Engine::Enumerate | Engine::Solve => Reach::of(program),
     };
-    let reach = reach.as_ref();
+    let guide = match options.engine {
+        Engine::Exhaustive => Guide::Values(&pools),
+        Engine::Auto | Engine::Enumerate | Engine::Solve => Guide::Places(reach.as_ref()),
+    };
+    // In C every access has an annotation and so makes an event.
+    let mut private = match (visible.private, &reach) {
+        (Private::LeftOut { unless_fenced, .. }, Some(reach)) if program.arch != Arch::C => {
+            private_locations(program, reach, unless_fenced)
+        }
+        _ => vec![None; program.locations.len()],
+    };
+    let mut turns = 0;
     'again: loop {
         exprs.clear();
         let mut all = Vec::with_capacity(program.threads.len());
@@ -488,7 +528,7 @@ fn unfold_all(
                 program,
                 limits,
                 private: &private,
-                reach,
+                guide,
                 thread,
                 cut: Flag::new(false),
             };
@@ -512,15 +552,22 @@ fn unfold_all(
                 Err(obstacle) => return Err(obstacle_diag(test, program, options, obstacle)),
             }
         }
-        if let Some(loc) = escaped(&all, exprs, &private) {
-            private[usize::from(loc)] = None;
-            continue;
+        match pools.renew(program, exprs, &all) {
+            Ok(false) => return Ok((all, cut)),
+            Ok(true) if turns < MOST_TURNS => turns += 1,
+            Ok(true) => return Err(reference_ends(test, "the values of addresses do not settle")),
+            Err(Beyond(why)) => return Err(reference_ends(test, &why)),
         }
-        return Ok((all, cut));
     }
 }
 
-fn cells_of(test: &Test, program: &Program, paths: &[Vec<Path>]) -> Result<Cells> {
+/// The error of a test for which the reference engine is too small.
+fn reference_ends(test: &Test, why: &str) -> Box<Diag> {
+    Diag::new(format!("{}: no answer: {why}", test.name))
+        .help("the other engines have no such limit")
+}
+
+fn cells_of(test: &Test, program: &Program, paths: &[Vec<&Path>]) -> Result<Cells> {
     let events = paths.iter().flatten().flat_map(|p| &p.events);
     let cells = Cells::new(program, events.filter(|e| e.is_access()));
     // No model says what such a location holds.
@@ -574,71 +621,20 @@ fn obstacle_diag(
     }
 }
 
-/// For each location, the one thread that can reach its address, if there is one. A location is
-/// shared if it is observed, or if code, registers or memory of two threads lead to it. A thread with
-/// one of these fences has no private location.
-fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Reach {
-        Nobody,
-        One(u16),
-        Shared,
-    }
-    let mut reach = vec![Reach::Nobody; program.locations.len()];
-    let note = |reach: &mut [Reach], loc: u16, by: Reach| {
-        let r = &mut reach[usize::from(loc)];
-        *r = match (*r, by) {
-            (Reach::Nobody, by) => by,
-            (old, Reach::Nobody) => old,
-            (old, by) if old == by => old,
-            _ => Reach::Shared,
-        };
-    };
-    for o in &program.observed {
-        if let ObservedPlace::Mem { loc, .. } = o.place {
-            note(&mut reach, loc, Reach::Shared);
-        }
-    }
-    for (t, thread) in program.threads.iter().enumerate() {
-        for (_, v) in &thread.reg_init {
-            if let Val::Ptr { loc, .. } = v {
-                note(&mut reach, *loc, Reach::One(t as u16));
-            }
-        }
-        for inst in &thread.code.insts {
-            each_const(&inst.ops, &mut |v| {
-                if let Val::Ptr { loc, .. } = v {
-                    note(&mut reach, loc, Reach::One(t as u16));
-                }
-            });
-        }
-    }
-    // Whoever reaches a location reaches what it points to. Each location changes at most twice.
-    loop {
-        let before = reach.clone();
-        for (location, by) in program.locations.iter().zip(&before) {
-            for (_, _, v) in &location.init {
-                if let Val::Ptr { loc, .. } = v {
-                    note(&mut reach, *loc, *by);
-                }
-            }
-        }
-        if reach == before {
-            break;
-        }
-    }
+/// For each location, the one thread whose accesses make no events there, if there is one. A thread with one of
+/// these fences has none.
+fn private_locations(program: &Program, reach: &Reach, unless_fenced: Tags) -> Vec<Option<u16>> {
     let fenced = |thread: &program::Thread| {
         thread.code.insts.iter().any(|inst| has_fence(&inst.ops, unless_fenced))
     };
     let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
-    reach
-        .into_iter()
-        .zip(&program.locations)
-        .map(|(r, l)| match r {
-            Reach::One(t) if !l.is_const && !fenced[usize::from(t)] => Some(t),
-            _ => None,
-        })
-        .collect()
+    let mut private = reach.private(program);
+    for (thread, location) in private.iter_mut().zip(&program.locations) {
+        if thread.is_some_and(|t| location.is_const || fenced[usize::from(t)]) {
+            *thread = None;
+        }
+    }
+    private
 }
 
 fn has_fence(ops: &[Op], of: Tags) -> bool {
@@ -647,38 +643,6 @@ fn has_fence(ops: &[Op], of: Tags) -> bool {
         Op::If { yes, no, .. } => has_fence(yes, of) || has_fence(no, of),
         _ => false,
     })
-}
-
-fn each_const(ops: &[Op], f: &mut dyn FnMut(Val)) {
-    for op in ops {
-        match op {
-            Op::Const { val, .. } => f(*val),
-            Op::If { yes, no, .. } => {
-                each_const(yes, f);
-                each_const(no, f);
-            }
-            Op::Rmw { body, .. } => each_const(body, f),
-            _ => {}
-        }
-    }
-}
-
-/// A private location whose address some thread writes to shared memory, if there is one.
-fn escaped(paths: &[Vec<Path>], exprs: &Exprs, private: &[Option<u16>]) -> Option<u16> {
-    if private.iter().all(Option::is_none) {
-        return None;
-    }
-    let mut found = None;
-    for event in paths.iter().flatten().flat_map(|p| &p.events).filter(|e| e.writes()) {
-        exprs.each_const(event.value, &mut |v| {
-            if let Val::Ptr { loc, .. } = v
-                && private[usize::from(loc)].is_some()
-            {
-                found = Some(loc);
-            }
-        });
-    }
-    found
 }
 
 fn states(program: &Program, outcomes: &rustc_hash::FxHashSet<Outcome>) -> Vec<State> {

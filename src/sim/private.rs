@@ -38,6 +38,13 @@ impl PrivateMemory {
         (off..off + u32::from(size)).any(|byte| self.stores.iter().any(|s| s.holds(loc, byte)))
     }
 
+    /// Puts what is known now into all that is stored.
+    pub fn settle(&mut self, mut known: impl FnMut(ExprId) -> ExprId) {
+        for bytes in &mut self.stores {
+            bytes.tainted.value = known(bytes.tainted.value);
+        }
+    }
+
     /// How many stores there were.
     pub fn stores(&self) -> usize {
         self.stores.len()
@@ -80,12 +87,13 @@ impl PrivateMemory {
             _ => {}
         }
         let mut value = exprs.int(0);
-        let mut taint = Taint::NONE;
+        let (mut taint, mut chosen) = (Taint::NONE, false);
         for byte in off..end {
             let one = match latest(byte) {
                 Some(i) => {
                     let s = &self.stores[i];
                     taint = taint.or(s.tainted.taint);
+                    chosen |= s.tainted.chosen;
                     part(s.tainted.value, (byte - s.off) * 8, 1, s.size, exprs)
                 }
                 None => match initial_value(location, byte, 1) {
@@ -97,7 +105,7 @@ impl PrivateMemory {
             let placed = exprs.bin(BinOp::Shl, one, up, 128);
             value = exprs.bin(BinOp::Or, value, placed, 128);
         }
-        Tainted { taint, ..Tainted::plain(value) }
+        Tainted { taint, chosen, ..Tainted::plain(value) }
     }
 }
 

@@ -1,12 +1,20 @@
-//! Where the addresses of a program can lead, and which locations nothing writes to.
+//! Where the addresses of a program can lead, which locations one thread alone accesses, and what the places of
+//! memory can hold.
 //!
-//! Addresses are followed through registers and memory, whatever the order in which code runs, so what is
-//! found is never too little. It does not know paths, values or models.
+//! Addresses and values are followed through registers and memory, whatever the order in which code runs, so what
+//! is found is never too little. It does not know paths, expressions or models.
+
+mod contents;
+
+use std::cell::OnceCell;
 
 use smallvec::SmallVec;
 
-use super::program::Program;
+use super::program::{ObservedPlace, Program};
+use contents::Contents;
 use litmake_ops::{Op, Temp, Val};
+
+pub use contents::Held;
 
 /// Locations, a bit each.
 type Set = u128;
@@ -15,11 +23,13 @@ type Set = u128;
 type Accesses = SmallVec<[(Temp, Set); 2]>;
 
 /// What is known of the locations of a program.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Reach {
     /// By thread and instruction.
     accesses: Vec<Vec<Accesses>>,
     written: Set,
+    /// What places can hold. Only a program that computes an address from what it reads needs it.
+    contents: OnceCell<Contents>,
 }
 
 impl Reach {
@@ -52,19 +62,53 @@ impl Reach {
                 })
                 .collect();
         }
-        Some(Reach { accesses, written: flow.written })
+        Some(Reach { accesses, written: flow.written, contents: OnceCell::new() })
     }
 
     /// Whether an access of an instruction, at the address that is in `addr`, can be at a location.
     pub fn leads(&self, thread: usize, inst: usize, addr: Temp, loc: u16) -> bool {
-        let all = self.accesses.get(thread).and_then(|insts| insts.get(inst));
-        let set = all.and_then(|all| all.iter().find(|(temp, _)| *temp == addr));
-        set.is_none_or(|(_, set)| set >> loc & 1 == 1)
+        self.locations(thread, inst, addr).is_none_or(|set| set >> loc & 1 == 1)
+    }
+
+    fn locations(&self, thread: usize, inst: usize, addr: Temp) -> Option<Set> {
+        let all = self.accesses.get(thread).and_then(|insts| insts.get(inst))?;
+        all.iter().find(|(temp, _)| *temp == addr).map(|(_, set)| *set)
     }
 
     /// Whether nothing writes to a location, so that it always holds what it held at first.
     pub fn is_never_written(&self, loc: u16) -> bool {
         self.written >> loc & 1 == 0
+    }
+
+    /// For each location that is not observed, the one thread that accesses it, if there is one.
+    pub fn private(&self, program: &Program) -> Vec<Option<u16>> {
+        let (mut any, mut shared): (Set, Set) = (0, 0);
+        for o in &program.observed {
+            if let ObservedPlace::Mem { loc, .. } = o.place {
+                shared |= 1 << loc;
+            }
+        }
+        let mut only = vec![None; program.locations.len()];
+        for (thread, insts) in self.accesses.iter().enumerate() {
+            let own = insts.iter().flatten().fold(0, |all, (_, set)| all | set);
+            shared |= any & own;
+            any |= own;
+            for loc in each(own) {
+                only[loc] = Some(thread as u16);
+            }
+        }
+        for (loc, thread) in only.iter_mut().enumerate() {
+            if shared >> loc & 1 == 1 {
+                *thread = None;
+            }
+        }
+        only
+    }
+
+    /// What a read of a place can return.
+    pub fn held(&self, program: &Program, loc: u16, off: u32, size: u8) -> Held {
+        let contents = self.contents.get_or_init(|| Contents::of(program, self));
+        contents.at(program, loc, off, size)
     }
 }
 

@@ -7,13 +7,15 @@
 //! Nothing here knows models or coherence; [`super::visible`] says which memory is private.
 
 mod access;
+mod addresses;
+pub mod pools;
 
 use std::rc::Rc;
 use std::time::Instant;
 
 use smallvec::SmallVec;
 
-use super::expr::{ExprId, Exprs};
+use super::expr::{ExprId, Exprs, Var};
 use super::path::{Doubt, Kind, Path, PathError, PathEvent, Paths, Taint};
 use super::private::PrivateMemory;
 use super::program::{ObservedPlace, Program};
@@ -21,6 +23,7 @@ use super::reach::Reach;
 use super::visible::Private;
 use litmake_ops::eval::truth;
 use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
+use pools::Pools;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -36,6 +39,8 @@ pub struct Limits {
     pub register_events: bool,
     pub branches: Branches,
     pub private: Private,
+    /// Whether the status of a store-conditional depends on its write, where the instruction says so.
+    pub status_depends: bool,
 }
 
 /// Which decisions are events.
@@ -115,8 +120,34 @@ struct State<'c> {
     again: usize,
     /// How many choices the path has made.
     forks: u32,
+    /// How many conditional branches were decided by numbers that are the same in every execution.
+    decided: u32,
     /// For each line, how many it had made when it was last there, or [`NEVER`].
     forks_at: Vec<u32>,
+}
+
+impl State<'_> {
+    /// The read that returned a value of this thread.
+    fn read(&self, var: Var) -> Option<&PathEvent> {
+        self.events.iter().find(|e| e.reads() && e.access == var.access)
+    }
+
+    /// Puts what is known now into all that the path holds.
+    fn settle(&mut self, mut known: impl FnMut(ExprId) -> ExprId) {
+        for tainted in self.temps.iter_mut().chain(&mut self.regs) {
+            if tainted.value != ExprId::MAX {
+                tainted.value = known(tainted.value);
+            }
+        }
+        self.private.settle(known);
+    }
+
+    /// Lets the op at hand run again.
+    fn again(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.next -= 1;
+        }
+    }
 }
 
 /// A target of jumps backwards, on one path.
@@ -129,6 +160,8 @@ struct Entered {
     regs: Rc<[ExprId]>,
     /// How many stores to private memory the path had made then.
     stores: usize,
+    /// How many branches were decided then.
+    decided: u32,
 }
 
 /// A list of ops that is being run, and the decision on which they depend.
@@ -144,6 +177,8 @@ struct Frame<'c> {
 struct Hang {
     taint: Taint,
     decision: u128,
+    /// Whether the path chose it.
+    chosen: bool,
 }
 
 /// A value with its dependencies and, for register events, the events of this instruction from
@@ -154,11 +189,17 @@ pub struct Tainted {
     pub taint: Taint,
     pub from: u128,
     pub by_ctrl: u128,
+    /// Whether the path chose it, as it does whether a store-conditional succeeds.
+    pub chosen: bool,
 }
 
 impl Tainted {
     pub fn plain(value: ExprId) -> Tainted {
-        Tainted { value, taint: Taint::NONE, from: 0, by_ctrl: 0 }
+        Tainted { value, taint: Taint::NONE, from: 0, by_ctrl: 0, chosen: false }
+    }
+
+    fn chosen(value: ExprId) -> Tainted {
+        Tainted { chosen: true, ..Tainted::plain(value) }
     }
 }
 
@@ -167,11 +208,29 @@ pub struct Unfolder<'p> {
     pub limits: Limits,
     /// For each location, the one thread that can reach it, where there is one.
     pub private: &'p [Option<u16>],
-    /// Where addresses can lead. Without it an open one can lead everywhere.
-    pub reach: Option<&'p Reach>,
+    pub guide: Guide<'p>,
     pub thread: usize,
     /// Set when a side of a fork went past the unrolling bound.
     pub cut: std::cell::Cell<bool>,
+}
+
+/// How it is found out where an address leads that is computed from what is read.
+#[derive(Clone, Copy)]
+pub enum Guide<'p> {
+    /// To the places that follow from the program; to all, where nothing is known of it.
+    Places(Option<&'p Reach>),
+    /// The way of the reference, which shares nothing with the other: what is read is each value that some
+    /// path writes.
+    Values(&'p Pools),
+}
+
+impl<'p> Guide<'p> {
+    fn reach(self) -> Option<&'p Reach> {
+        match self {
+            Guide::Places(reach) => reach,
+            Guide::Values(_) => None,
+        }
+    }
 }
 
 /// Whether a register holds another number than it did.
@@ -188,6 +247,13 @@ enum Advance<'c> {
     Drop,
     Cut,
     Fork(Vec<State<'c>>),
+    /// A fork with a way that ends in an error.
+    Astray(Vec<State<'c>>, Box<(State<'c>, PathError)>),
+}
+
+fn forked(mut state: State) -> State {
+    state.forks += 1;
+    state
 }
 
 /// Most events on one path of a thread: dependencies are masks of this many bits.
@@ -220,6 +286,7 @@ impl<'p> Unfolder<'p> {
             instance: 0,
             again: 0,
             forks: 0,
+            decided: 0,
             forks_at: vec![NEVER; code.insts.len() + 1],
         }];
         let mut out = Paths::default();
@@ -245,10 +312,12 @@ impl<'p> Unfolder<'p> {
                     Advance::Done => out.paths.push(self.finish(state, None)),
                     Advance::Drop => {}
                     Advance::Cut => out.cut = true,
-                    Advance::Fork(states) => todo.extend(states.into_iter().map(|mut s| {
-                        s.forks += 1;
-                        s
-                    })),
+                    Advance::Fork(states) => todo.extend(states.into_iter().map(forked)),
+                    Advance::Astray(states, astray) => {
+                        let (state, error) = *astray;
+                        out.paths.push(self.finish(state, Some(Box::new(error))));
+                        todo.extend(states.into_iter().map(forked));
+                    }
                 }
                 break;
             }
@@ -332,8 +401,9 @@ impl<'p> Unfolder<'p> {
 
     /// Jumps to another instruction, and counts how often a loop is entered again. A jump backwards
     /// to code that was not executed is no loop: compilers move blocks out of the way. A turn in which a
-    /// counter moved does not count, as long as there is room: a loop with a counter ends by itself, and
-    /// whoever cuts it earlier loses outcomes.
+    /// number moved and a number decided a branch does not count, as long as there is room: such a loop
+    /// has a counter and ends by itself, and whoever cuts it earlier loses outcomes. A loop that only counts
+    /// its turns ends by what it reads.
     fn jump<'c>(&self, state: &mut State<'c>, target: usize, exprs: &Exprs) -> Advance<'c> {
         let ran = state.forks_at.get(target).is_some_and(|forks| *forks != NEVER);
         if target <= state.pc && ran {
@@ -344,11 +414,12 @@ impl<'p> Unfolder<'p> {
             let moved = at.map(|i| &state.entered[i]).is_some_and(|last| {
                 self.limits.counters
                     && state.events.len() < ROOM
+                    && state.decided > last.decided
                     && (differ(&last.regs, &regs, exprs)
                         || state.private.changed_since(last.stores, exprs))
             });
             let turns = at.map_or(0, |i| state.entered[i].turns) + u32::from(!moved);
-            let entered = Entered { target: key, turns, regs, stores };
+            let entered = Entered { target: key, turns, regs, stores, decided: state.decided };
             match at {
                 Some(i) => state.entered[i] = entered,
                 None => state.entered.push(entered),
@@ -390,8 +461,8 @@ impl<'p> Unfolder<'p> {
     ) -> Result<Advance<'c>, Obstacle> {
         match op {
             Op::Const { dst, val } => {
-                let tainted = Tainted::plain(exprs.constant(*val));
-                self.set(state, *dst, tainted);
+                let known = Tainted::plain(exprs.constant(*val));
+                self.set(state, *dst, Tainted { chosen: hang.chosen, ..known });
             }
             Op::ReadReg { dst, reg, port } => {
                 let mut tainted = state.regs[usize::from(*reg)];
@@ -409,6 +480,7 @@ impl<'p> Unfolder<'p> {
             Op::WriteReg { reg, src } => {
                 let mut tainted = self.get(state, *src)?;
                 tainted.taint = tainted.taint.or(hang.taint.picked());
+                tainted.chosen |= hang.chosen;
                 if self.limits.register_events {
                     let mut event = self.event(state, Kind::RegWrite, Tags::NONE, hang);
                     event.reg = *reg;
@@ -430,6 +502,7 @@ impl<'p> Unfolder<'p> {
                     taint: a.taint.or(b.taint),
                     from: a.from | b.from,
                     by_ctrl: a.by_ctrl | b.by_ctrl,
+                    chosen: a.chosen | b.chosen,
                 };
                 self.set(state, *dst, tainted);
             }
@@ -455,7 +528,7 @@ impl<'p> Unfolder<'p> {
             Op::Choose { dst } => {
                 let fork = [0u128, 1].map(|bit| {
                     let mut s = state.clone();
-                    self.set(&mut s, *dst, Tainted::plain(exprs.int(bit)));
+                    self.set(&mut s, *dst, Tainted::chosen(exprs.int(bit)));
                     s
                 });
                 return Ok(Advance::Fork(fork.into()));
@@ -509,7 +582,7 @@ impl<'p> Unfolder<'p> {
                 };
                 let reservation = state.reservation.take();
                 let mut failed = state.clone();
-                self.set(&mut failed, *status, Tainted::plain(exprs.int(u128::from(*fail))));
+                self.set(&mut failed, *status, Tainted::chosen(exprs.int(u128::from(*fail))));
                 let mut states = vec![failed];
                 if let Some(Reservation { loc, off, size, read }) = reservation
                     && (loc, off) == (access.loc, access.off)
@@ -521,8 +594,8 @@ impl<'p> Unfolder<'p> {
                     if let Some(event) = done.events.last_mut() {
                         event.exclusive = true;
                     }
-                    let mut tainted = Tainted::plain(exprs.int(u128::from(*ok)));
-                    if *status_dep {
+                    let mut tainted = Tainted::chosen(exprs.int(u128::from(*ok)));
+                    if *status_dep && self.limits.status_depends {
                         tainted.taint = Taint { data: bit, pick: 0 };
                         tainted.from = bit;
                     }
@@ -568,7 +641,8 @@ impl<'p> Unfolder<'p> {
             Op::If { cond, yes, no } => {
                 let c = self.get(state, *cond)?;
                 let enter = |s: &mut State<'c>, side: bool| {
-                    let mut inner = Hang { taint: hang.taint.or(c.taint), ..hang };
+                    let chosen = hang.chosen || c.chosen;
+                    let mut inner = Hang { taint: hang.taint.or(c.taint), chosen, ..hang };
                     inner.decision |= self.decision(s, c, hang)?;
                     let ops = if side { yes } else { no };
                     s.frames.push(Frame { ops, next: 0, hang: inner });
@@ -644,6 +718,7 @@ impl<'p> Unfolder<'p> {
         if let Some(v) = exprs.as_const(c.value) {
             let taken = truth(v);
             note(state, taken)?;
+            state.decided += u32::from(self.is_known(state, c));
             return Ok(match taken {
                 true if self.is_determined(state, target) => Self::go(state, target),
                 true => self.jump(state, target, exprs),
@@ -660,6 +735,16 @@ impl<'p> Unfolder<'p> {
             !cut
         });
         Ok(Advance::Fork(states))
+    }
+
+    /// Whether a number is the same in every execution: nothing chose it, and no read from which it comes is
+    /// of what some thread writes.
+    fn is_known(&self, state: &State, number: Tainted) -> bool {
+        let unwritten = |loc| self.guide.reach().is_some_and(|reach| reach.is_never_written(loc));
+        let events = state.events.iter().enumerate();
+        let mut from =
+            events.filter(|(i, _)| (number.taint.data | number.taint.pick) >> i & 1 == 1);
+        !number.chosen && from.all(|(_, e)| e.kind == Kind::Read && unwritten(e.loc))
     }
 
     /// The events on which ops after a decision inside an instruction depend by control: the
@@ -683,6 +768,7 @@ impl<'p> Unfolder<'p> {
         hang: Hang,
     ) -> Result<Tainted, Obstacle> {
         tainted.taint = tainted.taint.or(c.taint.picked());
+        tainted.chosen |= c.chosen;
         tainted.by_ctrl |= self.decision(state, c, hang)?;
         Ok(tainted)
     }

@@ -17,7 +17,7 @@ use super::results::{Results, holds};
 use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
-use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
+use super::{Empty, Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::rel::Rel;
 use litmake_cat::exec::Exec;
@@ -64,21 +64,55 @@ impl Simulator {
         limit: usize,
     ) -> Result<Answer> {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
+        let mut wanted = vec![program.condition.clone()];
+        wanted.extend(program.filter.clone());
+        self.executions(test, &program, model, options, Cond::And(wanted), limit)
+    }
+
+    /// Why there is no outcome: what forbids the execution that fails the fewest checks.
+    pub(crate) fn why_none(
+        &mut self,
+        test: &Test,
+        program: &Program,
+        model: &Model,
+        options: &Options,
+    ) -> Result<Empty> {
+        let all = self.executions(test, program, model, options, Cond::Const(true), 1)?;
+        let Some(nearest) = all.executions.first() else {
+            return Err(Diag::new(format!("{}: no answer: the test has no execution", test.name))
+                .help("an access may lead to no location, or a value may come from nowhere"));
+        };
+        Ok(match all.allowed {
+            true => Empty::Filter,
+            false => {
+                let checks = nearest.failures.iter();
+                Empty::Forbidden(checks.map(|f| (f.name.clone(), f.place.clone())).collect())
+            }
+        })
+    }
+
+    /// At most `limit` executions that satisfy a proposition: allowed ones, or, where there is none, others.
+    fn executions(
+        &mut self,
+        test: &Test,
+        program: &Program,
+        model: &Model,
+        options: &Options,
+        wanted: Cond,
+        limit: usize,
+    ) -> Result<Answer> {
         let visible = model.visible(program.arch);
         let deadline = options.timeout.map(|t| Instant::now() + t);
         let (paths, _) =
-            unfold_all(&mut self.exprs, test, &program, options, deadline, model, visible)?;
+            unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let annotations = model.cat.annotations();
-        let cells = cells_of(test, &program, &paths)?;
         let domains =
-            model.compares.then(|| super::domain::Domains::new(&program, &self.exprs, &paths));
-        let mut paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
+            model.compares.then(|| super::domain::Domains::new(program, &self.exprs, &paths));
+        let mut paths: Vec<Vec<&Path>> = super::domain::feasible(program, &self.exprs, &paths);
         for paths in &mut paths {
             paths.retain(|path| path.error.is_none());
         }
-        let mut wanted = vec![program.condition.clone()];
-        wanted.extend(program.filter.clone());
-        let wanted = Cond::And(wanted);
+        let cells = cells_of(test, program, &paths)?;
         let mut answer =
             Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
         for any in [false, true] {
@@ -87,7 +121,7 @@ impl Simulator {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
                 }
-                let mut skeleton = Skeleton::new(&program, &cells, picked, visible.early);
+                let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
                 if let Some(domains) = &domains {
                     skeleton.compare_values(&self.exprs, domains);
                 }
@@ -108,7 +142,7 @@ impl Simulator {
                 let mut judge = Keep { inner, most, seen: 0, kept: Vec::new() };
                 let mut results = Results::default();
                 let mut search = Search::new(
-                    &program,
+                    program,
                     &cells,
                     &self.exprs,
                     &skeleton,
@@ -124,13 +158,7 @@ impl Simulator {
                 }
                 answer.more |= full && any;
                 let annotations = &annotations;
-                let view = View {
-                    program: &program,
-                    cells: &cells,
-                    skeleton: &skeleton,
-                    test,
-                    annotations,
-                };
+                let view = View { program, cells: &cells, skeleton: &skeleton, test, annotations };
                 for (rf, co) in judge.kept {
                     if let Some(one) = view.execution(model, &self.exprs, &wanted, &rf, &co)? {
                         answer.looked_at += 1;

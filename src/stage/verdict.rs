@@ -65,12 +65,21 @@ impl Verdict {
 /// Compares two sets of outcomes over the names that both have. If they have no name in common,
 /// they cannot be compared.
 pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
+    for (side, which) in [(source, "source"), (target, "target")] {
+        if side.states.is_empty() && !source.undefined {
+            return Err(format!(
+                "the {which} has no execution under its model, so that there is nothing to compare"
+            )
+            .into());
+        }
+    }
     let names = |a: &Allowed| -> BTreeSet<String> {
         a.states.iter().flat_map(|s| s.keys().cloned()).collect()
     };
     let (shown, seen) = (names(source), names(target));
     let common: BTreeSet<&String> = shown.intersection(&seen).collect();
     if common.is_empty() && !(shown.is_empty() && seen.is_empty()) {
+        // The source is undefined.
         if source.states.is_empty() || target.states.is_empty() {
             return Ok(Verdict {
                 undefined: source.undefined,

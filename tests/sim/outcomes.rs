@@ -661,8 +661,10 @@ fn null_is_the_null_pointer_and_no_location() {
     expect(&c("p = x;", "*p = nullptr;", "p=0"), &["[p]=0;"]);
     expect(&c("", "int* r = NULL; if (!r) *x = 3;", "x=3"), &["[x]=3;"]);
     expect(&c("x = ATOMIC_VAR_INIT(2);", "*x = ATOMIC_VAR_INIT(*x + 1);", "x=3"), &["[x]=3;"]);
-    // What reads there has no execution.
-    expect(&c("p = NULL;", "int* r = *p; int v = *r;", "0:v=0"), &[]);
+    // What reads there ends the test with an error.
+    let error =
+        states(&c("p = NULL;", "int* r = *p; int v = *r;", "0:v=0"), &[]).expect_err("none");
+    assert!(error.contains("not the address of a location"), "{error}");
     // In assembly it is no location either.
     expect("AArch64 t\n{ 0:X1=NULL; }\nP0 ;\n ADD X1,X1,#2 ;\nexists (0:X1=2)\n", &["0:X1=2;"]);
 }
@@ -703,10 +705,11 @@ fn what_is_never_written_is_known() {
         P1 (int* k, int m[3], atomic_int* x) {\n  int r = atomic_load_explicit(x, memory_order_acquire);\n  \
         int v = 9;\n  if (r) v = m[*k + r];\n}\nlocations [1:r]\nexists (1:v=7)\n";
     expect_of(&engines, tables, &["1:r=0; 1:v=9;", "1:r=1; 1:v=7;"]);
-    // An address out of a table that is only read has no execution, known or not.
+    // An address out of a table that is only read is an error, known or not.
     let outside = "C t\n{ int k = 9; int m[3]; int x; }\nP0 (int* k, int m[3]) { int v = m[*k]; }\n\
         P1 (int* x) { *x = 1; }\nexists (0:v=0)\n";
-    expect_of(&engines, outside, &[]);
+    let error = states(outside, &[]).expect_err("an address out of a table");
+    assert!(error.contains("outside of it"), "{error}");
     // The index orders the reads on AArch64, though it is always 0.
     let ordered = |second: &str| {
         format!(

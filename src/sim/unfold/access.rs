@@ -2,12 +2,11 @@
 //! not know the other ops.
 
 use super::{Advance, Hang, LOCK, MOST_EVENTS, Obstacle, Reservation, State, Tainted, Unfolder};
-use crate::expr::{ExprId, Exprs, Var};
+use crate::expr::{Exprs, Var};
 use crate::path::{Kind, PathEvent, Taint};
-use crate::reach::Reach;
 use crate::skeleton::initial_value;
 use crate::visible::Private;
-use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
+use litmake_ops::{Op, Tags, Temp, UnOp, Val, tag};
 
 /// One access: where, and how.
 #[derive(Clone, Copy)]
@@ -35,9 +34,6 @@ impl Unfolder<'_> {
                 let location = &self.program.locations[usize::from(loc)];
                 let room = i64::from(location.size.max(u32::from(size)));
                 if off < 0 || off.checked_add(i64::from(size)).is_none_or(|end| end > room) {
-                    if self.is_of_the_unwritten(state, addr) {
-                        return Ok(None);
-                    }
                     let name = &location.name;
                     let message =
                         format!("an access of {size} bytes at {name}+{off} is outside of it");
@@ -45,7 +41,6 @@ impl Unfolder<'_> {
                 }
                 Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
             }
-            Some(_) if self.is_of_the_unwritten(state, addr) => Ok(None),
             Some(_) => Err(self.error(
                 state,
                 "a memory access whose address is not the address of a location \
@@ -53,61 +48,6 @@ impl Unfolder<'_> {
             )),
             None => Ok(None),
         }
-    }
-
-    /// Whether a value depends on a read of what is never written. It is known here already, and what follows
-    /// from it is what follows from a value that is found out later: where an address that was read leads
-    /// nowhere, there is no execution.
-    fn is_of_the_unwritten(&self, state: &State, value: Tainted) -> bool {
-        let Some(reach) = self.reach else { return false };
-        let events = state.events.iter().enumerate();
-        let mut read = events.filter(|(i, _)| value.taint.data >> i & 1 == 1);
-        read.any(|(_, e)| e.kind == Kind::Read && reach.is_never_written(e.loc))
-    }
-
-    /// Forks at an open address: for each place that it can be, a path on which the op runs again.
-    pub(super) fn addresses<'c>(
-        &self,
-        state: &State<'c>,
-        addr: Temp,
-        size: u8,
-        exprs: &mut Exprs,
-    ) -> Result<Advance<'c>, Obstacle> {
-        let open = self.get(state, addr)?.value;
-        let width = 64;
-        let mut out = Vec::new();
-        for (l, location) in self.program.locations.iter().enumerate() {
-            let leads = |reach: &Reach| reach.leads(self.thread, state.pc, addr, l as u16);
-            if self.private[l].is_some() || !self.reach.is_none_or(leads) {
-                continue;
-            }
-            // An access may be to a part of an element. A location without a type is one element.
-            let elem = location.elem.max(1);
-            let step = u32::from(if elem <= 16 { elem.min(size.max(1)) } else { elem });
-            for i in 0..(location.size / step).clamp(1, 16) {
-                let off = i * step;
-                if off + u32::from(size) > location.size.max(u32::from(size)) {
-                    break;
-                }
-                let here = exprs.constant(Val::Ptr { loc: l as u16, off: i64::from(off) });
-                let same = exprs.bin(BinOp::Eq, open, here, width);
-                if exprs.as_const(same) == Some(Val::ZERO) {
-                    continue;
-                }
-                let mut s = state.clone();
-                s.constraints.push((same, true));
-                for tainted in s.temps.iter_mut().chain(&mut s.regs) {
-                    if tainted.value != ExprId::MAX {
-                        tainted.value = exprs.with(tainted.value, open, here);
-                    }
-                }
-                if let Some(frame) = s.frames.last_mut() {
-                    frame.next -= 1;
-                }
-                out.push(s);
-            }
-        }
-        Ok(Advance::Fork(out))
     }
 
     pub(super) fn is_private(&self, loc: u16) -> bool {
@@ -130,7 +70,7 @@ impl Unfolder<'_> {
             return Ok(state.private.load(location, loc, off, size, exprs));
         }
         let var = Var { thread: self.thread as u16, access: state.accesses };
-        let value = match self.reach {
+        let value = match self.guide.reach() {
             Some(reach) if reach.is_never_written(loc) => {
                 let location = &self.program.locations[usize::from(loc)];
                 exprs.constant(initial_value(location, off, size))
@@ -152,7 +92,8 @@ impl Unfolder<'_> {
         if tags.meets(tag::EX) {
             state.reservation = Some(Reservation { loc, off, size, read: index });
         }
-        Ok(Tainted { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
+        let taint = Taint { data: bit, pick: 0 };
+        Ok(Tainted { taint, from: bit, ..Tainted::plain(value) })
     }
 
     pub(super) fn store(
@@ -175,7 +116,9 @@ impl Unfolder<'_> {
                 return Err(Obstacle::NotPrivate(loc));
             }
             let taint = v.taint.or(hang.taint.picked());
-            state.private.store(loc, off, size, Tainted { value, taint, from: 0, by_ctrl: 0 });
+            let chosen = v.chosen || hang.chosen;
+            let kept = Tainted { taint, chosen, ..Tainted::plain(value) };
+            state.private.store(loc, off, size, kept);
             return Ok(());
         }
         let kind = if tags.meets(LOCK) { Kind::LockWrite } else { Kind::Write };
@@ -211,7 +154,7 @@ impl Unfolder<'_> {
         let bits = access.size.saturating_mul(8);
         let var = Var { thread: self.thread as u16, access: state.accesses };
         let taint = Taint { data: bit, pick: 0 };
-        let old = Tainted { value: exprs.var(var, bits), taint, from: bit, by_ctrl: 0 };
+        let old = Tainted { taint, from: bit, ..Tainted::plain(exprs.var(var, bits)) };
         self.set(state, dst, old);
         for op in body {
             let (events, depth) = (state.events.len(), state.frames.len());
