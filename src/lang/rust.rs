@@ -439,8 +439,11 @@ impl Writer<'_> {
     }
 
     fn declarator(&mut self, d: &Declarator) -> Result<(), Failure> {
-        let ty =
-            ValueType::of(&d.ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
+        let ty = match d.ty.bare() {
+            Type::Array(..) => None,
+            _ => ValueType::of(&d.ty),
+        };
+        let ty = ty.ok_or_else(|| Failure::unsupported("a local of this type"))?;
         let init = match &d.init {
             None => zero(&ty),
             Some(e) => {
@@ -570,6 +573,7 @@ impl Writer<'_> {
                 None => self.builtin(name, args),
             },
             ExprKind::Member { .. } => refuse("members"),
+            ExprKind::List(_) => refuse("local arrays"),
             ExprKind::Annotated(_) => refuse("primitives of the Linux kernel"),
         }
     }

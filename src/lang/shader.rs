@@ -573,8 +573,11 @@ impl Writer<'_> {
     }
 
     fn declarator(&mut self, d: &Declarator) -> Result<(), Failure> {
-        let ty =
-            ValueType::of(&d.ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
+        let ty = match d.ty.bare() {
+            Type::Array(..) => None,
+            _ => ValueType::of(&d.ty),
+        };
+        let ty = ty.ok_or_else(|| Failure::unsupported("a local of this type"))?;
         let spelt = Self::spelt(&d.name);
         let declared = self.dialect.local(self.dialect.value(&ty)?, &spelt);
         let init = match &d.init {
@@ -700,6 +703,7 @@ impl Writer<'_> {
                 None => self.builtin(name, args),
             },
             ExprKind::Member { .. } => self.refuse("such members"),
+            ExprKind::List(_) => self.refuse("local arrays"),
             ExprKind::Annotated(_) => self.refuse("primitives of the Linux kernel"),
         }
     }

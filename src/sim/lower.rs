@@ -19,6 +19,9 @@ use litmake_ops::{Reg, Tags, Val};
 /// A register or location without a type is shown and compared as an `int`.
 const INT_BITS: u8 = 32;
 
+/// Locations are numbered with so many bits.
+const MOST: usize = u16::MAX as usize;
+
 /// Final states show at most so many elements of an array.
 const MOST_SHOWN: usize = 256;
 
@@ -37,6 +40,10 @@ impl Locations {
     fn get(&mut self, name: &str) -> u16 {
         if let Some(i) = self.index.get(name) {
             return *i;
+        }
+        // One more than there may be is an error in the end.
+        if self.list.len() > MOST {
+            return u16::MAX;
         }
         let i = self.list.len() as u16;
         self.list.push(Location {
@@ -169,6 +176,9 @@ impl Program {
         };
         for item in &test.init {
             lowering.init(item)?;
+        }
+        if lowering.locations.list.len() > MOST {
+            return Err(Diag::new(format!("{}: more than {MOST} locations", test.name)));
         }
         lowering.finish()
     }

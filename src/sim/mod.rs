@@ -106,6 +106,9 @@ const NODES_AFTER: u64 = 1 << 8;
 /// How many instructions a path may execute again in loops that end by themselves.
 const MAX_AGAIN: usize = 10_000;
 
+/// Events and locations are numbered with so many bits.
+const MOST_EVENTS: usize = u16::MAX as usize;
+
 /// How often the reference finds paths anew with the values that the paths before write.
 const MOST_TURNS: usize = 16;
 
@@ -571,6 +574,12 @@ fn cells_of(test: &Test, program: &Program, paths: &[Vec<&Path>]) -> Result<Cell
     let events = paths.iter().flatten().flat_map(|p| &p.events);
     let cells = Cells::new(program, events.filter(|e| e.is_access()));
     // No model says what such a location holds.
+    let most = |ps: &Vec<&Path>| ps.iter().map(|p| cells.events_of(p)).max().unwrap_or(0);
+    let events: usize = cells.places.len() + paths.iter().map(most).sum::<usize>();
+    if events > MOST_EVENTS {
+        let message = format!("{}: an execution has more than {MOST_EVENTS} events", test.name);
+        return Err(Diag::new(message).help("the test is too large to be simulated"));
+    }
     let Some(loc) = cells.mixed_lock() else { return Ok(cells) };
     let label = &program.locations[usize::from(loc)].name;
     Err(Diag::new(format!("{}: `{label}` is a lock, and is read or written as well", test.name))

@@ -81,6 +81,7 @@ impl Cells {
             borders.dedup();
             for pair in borders.windows(2) {
                 if list.iter().any(|(a, b)| *a <= pair[0] && pair[1] <= *b) {
+                    // More of them are an error before any is used.
                     cells.by_loc[loc].push(cells.places.len() as u16);
                     let size = (pair[1] - pair[0]) as u8;
                     cells.places.push(Place { loc: loc as u16, off: pair[0], size });
@@ -108,6 +109,15 @@ impl Cells {
     pub fn mixed_lock(&self) -> Option<u16> {
         let cell = self.locks.as_ref()?.mixed?;
         Some(self.places[usize::from(cell)].loc)
+    }
+
+    /// How many events a path becomes: one for each cell of an access.
+    pub fn events_of(&self, path: &Path) -> usize {
+        let parts = |e: &PathEvent| match e.is_access() {
+            true => self.covering(e.loc, e.off, e.size).count(),
+            false => 1,
+        };
+        path.events.iter().map(parts).sum()
     }
 
     fn is_lock(&self, cell: u16) -> bool {

@@ -195,3 +195,40 @@ fn a_test_without_an_outcome_says_why() {
         assert_eq!(checks[0].0, "nothing-is-written");
     }
 }
+
+/// Arrays that are local variables: of the thread, of a helper, jumped back over; lists shorter than the array.
+#[test]
+fn arrays_that_are_local_variables() {
+    let with = |helpers: &str, body: &str| {
+        format!(
+            "C t\n{{ atomic_int k=0; int y=5; }}\n{helpers}\n\
+             P0(atomic_int* k) {{ atomic_store_explicit(k, 2, memory_order_relaxed); }}\n\
+             P1(atomic_int* k, int* y) {{ {body} }}\nexists (1:r0=6)\n"
+        )
+    };
+    let load = "int i = atomic_load_explicit(k, memory_order_relaxed);";
+    expect(
+        &with("", &format!("int a[4] = {{7, 1}}; {load} a[2] = 6; int r0 = a[i];")),
+        &["1:r0=6;", "1:r0=7;"],
+    );
+    expect(
+        &with(
+            "int pick(int i) { int t[3] = {4, 5, 6}; return t[i]; }",
+            &format!("{load} int r0 = pick(i);"),
+        ),
+        &["1:r0=4;", "1:r0=6;"],
+    );
+    expect(
+        &with(
+            "",
+            &format!(
+                "int n = 0; again: ; int a[3] = {{n}}; {load} int r0 = a[i]; n++; if (n < 2) goto again;"
+            ),
+        ),
+        &["1:r0=0;", "1:r0=1;"],
+    );
+    expect(
+        &with("", &format!("int* p[2] = {{y, y}}; {load} *y = 3; int r0 = *p[i >> 1];")),
+        &["1:r0=3;"],
+    );
+}

@@ -569,16 +569,20 @@ impl Rewrite<'_> {
                 None => Expr::int(0),
             };
             if self.hoisted.contains(&d.name) {
-                let target = Box::new(Expr::name(&d.name));
-                let e = Expr::new(ExprKind::Assign(None, target, Box::new(init)), span);
-                assigned = Some(match assigned {
-                    None => e,
-                    Some(before) => Expr::new(ExprKind::Comma(Box::new(before), Box::new(e)), span),
-                });
+                for (target, value) in assignments(d, init) {
+                    let e = ExprKind::Assign(None, Box::new(target), Box::new(value));
+                    let e = Expr::new(e, span);
+                    assigned = Some(match assigned {
+                        None => e,
+                        Some(before) => {
+                            Expr::new(ExprKind::Comma(Box::new(before), Box::new(e)), span)
+                        }
+                    });
+                }
             } else {
                 let mut d = d.clone();
                 d.init = match (d.ty.bare(), &d.init) {
-                    (Type::Array(..), _) => None,
+                    (Type::Array(..), None) => Some(Expr::new(ExprKind::List(vec![init]), span)),
                     // What starts a structure is no expression of C.
                     (Type::Struct(_), None) => Some(Expr::name("{0}")),
                     _ => Some(init),
@@ -645,6 +649,7 @@ impl Rewrite<'_> {
                 }
             }
             ExprKind::Call(name, args) => return self.call(name, args, e.span),
+            ExprKind::List(all) => ExprKind::List(all.iter().map(|e| self.expr(e)).collect()),
             // No compiler takes it; what it says of it names the place.
             ExprKind::Annotated(_) => return e.clone(),
         };
@@ -816,4 +821,18 @@ fn wide(lit: &IntLit, e: &Expr) -> Expr {
             Expr::new(ExprKind::Cast(signed, Box::new(all)), e.span)
         }
     }
+}
+
+/// What a declaration does after its variable was declared elsewhere.
+fn assignments(d: &litmake_litmus::c::ast::Declarator, init: Expr) -> Vec<(Expr, Expr)> {
+    let Type::Array(_, length) = d.ty.bare() else { return vec![(Expr::name(&d.name), init)] };
+    let ExprKind::List(all) = init.kind else { return Vec::new() };
+    let mut all = all.into_iter();
+    (0..*length)
+        .map(|k| {
+            let at =
+                ExprKind::Index(Box::new(Expr::name(&d.name)), Box::new(Expr::int(u128::from(k))));
+            (Expr::new(at, d.span), all.next().unwrap_or_else(|| Expr::int(0)))
+        })
+        .collect()
 }

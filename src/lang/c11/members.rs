@@ -162,7 +162,9 @@ impl Look {
             ExprKind::Name(name) => {
                 self.anywhere.insert(name.clone());
             }
-            ExprKind::Call(_, args) => args.iter().for_each(|e| self.expr(e, params)),
+            ExprKind::Call(_, args) | ExprKind::List(args) => {
+                args.iter().for_each(|e| self.expr(e, params));
+            }
             ExprKind::Annotated(a) => a.args.iter().for_each(|e| self.expr(e, params)),
             ExprKind::Unary(_, inner)
             | ExprKind::Cast(_, inner)

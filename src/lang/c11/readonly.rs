@@ -86,7 +86,7 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
         ExprKind::Call(name, args) if is_macro_that_writes(name) => {
             args.iter().for_each(|e| names(e, out));
         }
-        ExprKind::Call(_, args) => args.iter().for_each(|e| expr(e, out)),
+        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().for_each(|e| expr(e, out)),
         ExprKind::Annotated(a) => a.args.iter().for_each(|e| expr(e, out)),
         ExprKind::Unary(UnaryOp::Deref, inner) => pointer(inner, out),
         ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => expr(inner, out),

@@ -211,6 +211,8 @@ pub enum ExprKind {
     SizeofExpr(Box<Expr>),
     /// A call of a function by its name, with its arguments.
     Call(String, Vec<Expr>),
+    /// The elements that an array starts with: `{1, 2}`.
+    List(Vec<Expr>),
     /// `__load{once}(x)` and its kin.
     Annotated(Box<Annotated>),
     /// An array or a pointer, and the index: `a[i]`.
@@ -621,7 +623,7 @@ impl Expr {
                 f(b);
                 f(c);
             }
-            ExprKind::Call(_, args) => args.iter_mut().for_each(f),
+            ExprKind::Call(_, args) | ExprKind::List(args) => args.iter_mut().for_each(f),
             ExprKind::Annotated(a) => a.args.iter_mut().for_each(f),
         }
     }
@@ -655,7 +657,7 @@ fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
             f(b);
             f(c);
         }
-        ExprKind::Call(_, args) => args.iter().for_each(f),
+        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().for_each(f),
         ExprKind::Annotated(a) => a.args.iter().for_each(f),
     }
 }

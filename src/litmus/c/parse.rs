@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind, Told};
+use super::ast::{Declarator, Expr, ExprKind, Function, Param, Stmt, StmtKind, Told};
 use super::lex::{Kind, Tok, Token, tokens};
 use super::structs::{Member, Struct};
 use super::types::{BOOL, qualify, size_of, typedef};
@@ -809,6 +809,21 @@ impl<'a> Parser<'a> {
         Ok(StmtKind::For { init, cond, step, body })
     }
 
+    /// `{1, 2}`, which an array of no given length takes its length from.
+    fn list(&mut self) -> Result<Expr> {
+        let start = self.span();
+        self.expect("{", "before the elements of an array")?;
+        let mut all = Vec::new();
+        while !self.is("}") {
+            all.push(self.assignment()?);
+            if !self.eat(",") {
+                break;
+            }
+        }
+        self.expect("}", "after the elements of an array")?;
+        Ok(Expr::new(ExprKind::List(all), start.to(self.last_span())))
+    }
+
     fn declaration(&mut self) -> Result<StmtKind> {
         let base = self.plain_specifiers()?;
         let mut out = Vec::new();
@@ -818,18 +833,18 @@ impl<'a> Parser<'a> {
             let Some((name, _)) = name else {
                 return Err(self.unexpected("the name of the variable"));
             };
-            let init = if self.eat("=") {
-                if self.is("{") {
+            let init = match self.eat("=") {
+                true if self.is("{") && !matches!(ty.bare(), Type::Array(..)) => {
                     return Err(Diag::at(
                         self.source,
                         self.span(),
-                        "initialisers in braces are not supported",
+                        "only arrays start with a list",
                     )
-                    .help("locals are integers and pointers; keep arrays in shared memory"));
+                    .help("assign to the members of a structure one by one"));
                 }
-                Some(self.assignment()?)
-            } else {
-                None
+                true if self.is("{") => Some(self.list()?),
+                true => Some(self.assignment()?),
+                false => None,
             };
             out.push(Declarator { name, ty, init, span: start.to(self.last_span()) });
             if !self.eat(",") {

@@ -250,6 +250,7 @@ fn level(e: &Expr) -> u8 {
         | ExprKind::Float(_)
         | ExprKind::Name(_)
         | ExprKind::Call(..)
+        | ExprKind::List(_)
         | ExprKind::Annotated(_) => PRIMARY,
     }
 }
@@ -324,6 +325,10 @@ pub fn print_expr(e: &Expr) -> String {
         ExprKind::Call(f, args) => {
             let args: Vec<String> = args.iter().map(|a| operand(a, ASSIGN)).collect();
             format!("{f}({})", args.join(", "))
+        }
+        ExprKind::List(all) => {
+            let all: Vec<String> = all.iter().map(|e| operand(e, ASSIGN)).collect();
+            format!("{{{}}}", all.join(", "))
         }
         ExprKind::Annotated(a) => annotated(a),
         ExprKind::Index(a, i) => format!("{}[{}]", operand(a, POSTFIX), print_expr(i)),

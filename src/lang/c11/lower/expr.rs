@@ -86,6 +86,7 @@ impl Lower<'_> {
                 None => self.builtin(name, args, e.span),
             },
             ExprKind::Annotated(a) => self.annotated(a, e.span),
+            ExprKind::List(_) => Err(self.error(e.span, "a list is what an array starts with")),
         }
     }
 
@@ -970,6 +971,7 @@ impl Lower<'_> {
                 None => self.builtin_type(name, args, e.span)?,
             },
             ExprKind::Annotated(a) => self.annotated_type(a),
+            ExprKind::List(_) => ValueType::Void,
         })
     }
 

@@ -138,6 +138,7 @@ fn lower<'a>(
         calls: 0,
         wraps: dialect.is_some_and(|d| d.kernel),
         guards: Vec::new(),
+        own: Vec::new(),
     };
     let end = l.b.label();
     l.frames.push(Frame::new(f, end, None));
@@ -151,6 +152,10 @@ fn lower<'a>(
         }
     }
     l.body(f)?;
+    for (name, ty, reg) in std::mem::take(&mut l.own) {
+        let loc = symbols.own(&name, &ty);
+        l.b.code.reg_init.push((reg, Val::Ptr { loc, off: 0 }));
+    }
     l.b.place(end);
     Ok(l.b.finish())
 }
@@ -250,6 +255,8 @@ struct Lower<'a> {
     /// What decides whether the value that is being computed is used at all: a condition, and what
     /// it has to be.
     guards: Vec<(Value, bool)>,
+    /// Arrays that are local variables: names, types, and the registers of their addresses.
+    own: Vec<(String, litmake_litmus::Type, Reg)>,
 }
 
 impl<'a> Lower<'a> {
@@ -297,6 +304,11 @@ impl<'a> Lower<'a> {
         if let litmake_litmus::Type::Struct(s) = ty.bare() {
             return self.declare_structure(name, ty, s, span);
         }
+        if let litmake_litmus::Type::Array(element, _) = ty.bare()
+            && let Some(ValueType::Int { .. } | ValueType::Pointer(_)) = ValueType::of(element)
+        {
+            return Ok(self.declare_array(name, ty, element));
+        }
         let value_type = match ValueType::of(ty) {
             Some(ValueType::Void) | None => None,
             Some(_) if matches!(ty.bare(), litmake_litmus::Type::Array(..)) => None,
@@ -307,7 +319,7 @@ impl<'a> Lower<'a> {
             return Err(self
                 .error(span, format!("variables of type `{ty}` are not supported"))
                 .help(
-                    "locals are integers, `float`, `double` and pointers; keep arrays in shared memory",
+                    "locals are integers, `float`, `double`, pointers, and arrays of integers and pointers",
                 ));
         };
         let (bits, signed) = (value_type.bits(), value_type.signed());
@@ -341,6 +353,42 @@ impl<'a> Lower<'a> {
         }
         let (home, structure) = (Home::Values(first), Some(ty.clone()));
         Ok(self.bind(name, Var { value_type: ValueType::Void, home, stable: false, structure }))
+    }
+
+    /// An array that is a local variable: a location of the thread's own, and a pointer to it.
+    fn declare_array(
+        &mut self,
+        name: &'a str,
+        ty: &litmake_litmus::Type,
+        element: &std::sync::Arc<litmake_litmus::Type>,
+    ) -> usize {
+        let value_type = ValueType::Pointer(element.clone());
+        let own = format!("{name}#{}", self.b.code.regs.len());
+        let reg = self.b.code.reg(&own, value_type.bits(), value_type.signed());
+        self.own.push((own, ty.clone(), reg));
+        self.bind(
+            name,
+            Var { value_type, home: Home::Register(reg), stable: true, structure: None },
+        )
+    }
+
+    /// Stores what an array starts with: the elements of the list, then zeros.
+    fn fill(&mut self, d: &'a Declarator, length: u64) -> Result<()> {
+        let Some(Expr { kind: ExprKind::List(all), .. }) = &d.init else { return Ok(()) };
+        if all.len() as u64 > length {
+            return Err(self.error(d.span, format!("`{}` has {length} elements", d.name)));
+        }
+        let zero = Expr::int(0);
+        for k in 0..length {
+            let value = all.get(k as usize).unwrap_or(&zero);
+            let index = Box::new(Expr::int(u128::from(k)));
+            let element = ExprKind::Index(Box::new(Expr::name(&d.name)), index);
+            let place = self.place(&Expr::new(element, d.span))?;
+            let value = self.expr(value)?;
+            self.assign(&place, &value, d.span)?;
+            self.b.flush();
+        }
+        Ok(())
     }
 
     fn bind(&mut self, name: &'a str, var: Var) -> usize {
@@ -548,7 +596,9 @@ impl<'a> Lower<'a> {
         }
         // The name is in sight in its own initialiser, as in C.
         let id = self.declare(&d.name, &d.ty, d.span)?;
-        if let (Some(init), Home::Values(_)) = (&d.init, self.vars[id].home) {
+        if let litmake_litmus::Type::Array(_, length) = d.ty.bare() {
+            self.fill(d, *length)?;
+        } else if let (Some(init), Home::Values(_)) = (&d.init, self.vars[id].home) {
             self.copy_structure(&expr::Place::Local(id), init, d.span)?;
         } else if let Some(init) = &d.init {
             let value = self.expr(init)?;
