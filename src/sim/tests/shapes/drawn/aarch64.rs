@@ -1,7 +1,7 @@
 //! Moves as instructions of AArch64.
 
-use super::{Addr, Column, Form, Move, Op, Operand, Order, Status, UpdateOp};
 use super::Base;
+use super::{Addr, Column, Form, Move, Op, Operand, Order, Status, UpdateOp};
 
 /// Registers for the parts of a move.
 const VALUE: u8 = 11;

@@ -143,7 +143,9 @@ pub fn print(c: &mut Column, m: &Move) {
             match counter {
                 Some(n) => {
                     let n = reg(*n);
-                    c.push(format!("{n} = 1; {load} while ({to} == 0) {{ {n} = {n} + 1; {load} }}"));
+                    c.push(format!(
+                        "{n} = 1; {load} while ({to} == 0) {{ {n} = {n} + 1; {load} }}"
+                    ));
                 }
                 None => c.push(format!("{load} while ({to} == 0) {{ {load} }}")),
             }

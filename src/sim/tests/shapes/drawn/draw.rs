@@ -1,11 +1,11 @@
 //! Draws tests as moves: a scene, which says what the shared memory is, and for each thread a few of the
 //! idioms that compilers write. It does not know dialects but for their [`Facts`].
 
-use crate::exec::Rng;
 use super::facts::{Facts, POINTER};
 use super::{
     Addr, Base, Drawn, Form, Initial, Move, Op, Operand, Order, Place, Reg, Status, UpdateOp,
 };
+use crate::exec::Rng;
 
 /// What the shared memory of a test is, besides two locations that every thread can access.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,8 @@ impl<'r> Draw<'r> {
         let (mut step, mut length) = (1, 0);
         match scene {
             Scene::Table(writers) => {
-                let elem = if rng.one_in(3) { facts.sizes[rng.below(facts.sizes.len())] } else { size };
+                let elem =
+                    if rng.one_in(3) { facts.sizes[rng.below(facts.sizes.len())] } else { size };
                 length = [2, 3, 4, 20][rng.below(4)];
                 step = if c { 1 } else { i64::from(elem) };
                 let repeated = rng.one_in(3);
@@ -161,8 +162,9 @@ impl<'r> Draw<'r> {
         }
         let pool = match scene {
             Scene::Table(_) => {
-                let mut pool: Vec<i64> =
-                    (0..1 + rng.below(2)).map(|_| rng.below(length as usize) as i64 * step).collect();
+                let mut pool: Vec<i64> = (0..1 + rng.below(2))
+                    .map(|_| rng.below(length as usize) as i64 * step)
+                    .collect();
                 // An offset that is not a multiple of the element's size.
                 if !c && !facts.plain && step > 1 && length > 2 && rng.one_in(4) {
                     pool.push(step / 2);
@@ -212,7 +214,9 @@ impl<'r> Draw<'r> {
                     self.moves.push(Move::Store { from, at, size, order, reversed: false });
                 }
                 Scene::Table(_) if item == 0 => self.look_up(),
-                Scene::Pointer { tagged } if item == 0 && thread != self.owner => self.point(tagged),
+                Scene::Pointer { tagged } if item == 0 && thread != self.owner => {
+                    self.point(tagged)
+                }
                 Scene::Pointer { tagged } if item == 0 => self.follow(tagged),
                 _ => self.item(true),
             }
@@ -347,7 +351,8 @@ impl<'r> Draw<'r> {
         }
         let at = Addr { base: Base::Place(TABLE), index: Some(used), off: 0 };
         let elem = self.places[TABLE].elem;
-        let writes = writers == Writers::All || writers == Writers::Owner && self.thread == self.owner;
+        let writes =
+            writers == Writers::All || writers == Writers::Owner && self.thread == self.owner;
         if writes && self.rng.one_in(2) {
             let value = self.value();
             self.store(value, at, elem);
@@ -405,7 +410,13 @@ impl<'r> Draw<'r> {
     fn spill(&mut self) {
         let value = self.value();
         let at = Addr { base: Base::Slot, index: None, off: 0 };
-        self.moves.push(Move::Store { from: value, at, size: self.slot, order: Order::Plain, reversed: false });
+        self.moves.push(Move::Store {
+            from: value,
+            at,
+            size: self.slot,
+            order: Order::Plain,
+            reversed: false,
+        });
         if self.rng.one_in(3) {
             let fence = self.one_of(self.facts.fences);
             self.moves.push(Move::Fence(fence));
@@ -428,7 +439,11 @@ impl<'r> Draw<'r> {
     fn whole(&self) -> u8 {
         match self.facts.arch {
             litmake::litmus::Arch::Ppc if self.facts.plain => 4,
-            litmake::litmus::Arch::RiscV | litmake::litmus::Arch::Ppc | litmake::litmus::Arch::Mips => self.size.max(4),
+            // The register for the parts of a move has no byte.
+            litmake::litmus::Arch::X86 => self.size.max(2),
+            litmake::litmus::Arch::RiscV
+            | litmake::litmus::Arch::Ppc
+            | litmake::litmus::Arch::Mips => self.size.max(4),
             _ => self.size,
         }
     }
@@ -626,5 +641,7 @@ fn count(moves: &[Move], all: &mut Count) {
 }
 
 fn open(at: &Addr, all: &mut Count) {
-    all.open += u32::from(matches!(at.base, Base::Pointer(_)) || at.base == Base::Place(TABLE) && at.index.is_some());
+    all.open += u32::from(
+        matches!(at.base, Base::Pointer(_)) || at.base == Base::Place(TABLE) && at.index.is_some(),
+    );
 }

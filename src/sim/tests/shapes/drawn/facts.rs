@@ -63,13 +63,24 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
         tables: true,
         pointers: true,
         tags: !plain,
-        most: 600,
+        most: 1000,
     };
     match arch {
         Arch::AArch64 => Facts {
             fences: &[
-                "DMB SY", "DMB LD", "DMB ST", "DMB ISH", "DMB ISHLD", "DMB ISHST", "DMB OSH",
-                "DMB NSHST", "DSB SY", "DSB LD", "DSB ST", "DSB ISH", "ISB",
+                "DMB SY",
+                "DMB LD",
+                "DMB ST",
+                "DMB ISH",
+                "DMB ISHLD",
+                "DMB ISHST",
+                "DMB OSH",
+                "DMB NSHST",
+                "DSB SY",
+                "DSB LD",
+                "DSB ST",
+                "DSB ISH",
+                "ISB",
             ],
             loads: &[Order::Plain, Order::Plain, Order::Acquire, Order::AcquirePc],
             stores: &[Order::Plain, Order::Plain, Order::Release],
@@ -85,8 +96,16 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
             values: 4,
             fences: &["DMB", "DMB ISH", "DMB ST", "DMB ISHST", "DSB", "DSB ST", "ISB"],
             // Acquire and release are of Armv8.
-            loads: if plain { PLAIN } else { &[Order::Plain, Order::Plain, Order::Plain, Order::Acquire] },
-            stores: if plain { PLAIN } else { &[Order::Plain, Order::Plain, Order::Plain, Order::Release] },
+            loads: if plain {
+                PLAIN
+            } else {
+                &[Order::Plain, Order::Plain, Order::Plain, Order::Acquire]
+            },
+            stores: if plain {
+                PLAIN
+            } else {
+                &[Order::Plain, Order::Plain, Order::Plain, Order::Release]
+            },
             both: if plain { PLAIN } else { BOTH },
             signed: !plain,
             selects: true,
@@ -116,8 +135,17 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
         },
         Arch::RiscV => Facts {
             fences: &[
-                "fence rw,rw", "fence r,rw", "fence rw,w", "fence w,w", "fence w,r", "fence r,r",
-                "fence r,w", "fence w,rw", "fence rw,r", "fence.tso", "fence",
+                "fence rw,rw",
+                "fence r,rw",
+                "fence rw,w",
+                "fence w,w",
+                "fence w,r",
+                "fence r,r",
+                "fence r,w",
+                "fence w,rw",
+                "fence rw,r",
+                "fence.tso",
+                "fence",
             ],
             loads: &[Order::Plain, Order::Plain, Order::Plain, Order::Acquire, Order::Both],
             stores: &[Order::Plain, Order::Plain, Order::Plain, Order::Release, Order::Both],
@@ -125,19 +153,24 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
             updates: true,
             ..none
         },
-        Arch::Ppc => Facts {
-            word: 4,
-            fences: &["sync", "lwsync", "eieio", "isync"],
-            signed: !plain,
-            ..none
-        },
+        Arch::Ppc => {
+            Facts { word: 4, fences: &["sync", "lwsync", "eieio", "isync"], signed: !plain, ..none }
+        }
         Arch::Mips => Facts {
             word: 4,
             sizes: if plain { &[4] } else { &[1, 2, 4, 8] },
             fences: if plain {
                 &["sync"]
             } else {
-                &["sync", "sync_wmb", "sync_mb", "sync_acquire", "sync_release", "sync_rmb", "sync 0x13"]
+                &[
+                    "sync",
+                    "sync_wmb",
+                    "sync_mb",
+                    "sync_acquire",
+                    "sync_release",
+                    "sync_rmb",
+                    "sync 0x13",
+                ]
             },
             signed: !plain,
             pointers: !plain,
@@ -169,7 +202,9 @@ impl Facts {
     /// The type of an integer of so many bytes in an initial state.
     pub fn int(&self, bytes: u8) -> String {
         match self.arch {
-            Arch::C => ["char", "short", "int", "long"][bytes.trailing_zeros() as usize].to_string(),
+            Arch::C => {
+                ["char", "short", "int", "long"][bytes.trailing_zeros() as usize].to_string()
+            }
             _ => format!("uint{}_t", u32::from(bytes) * 8),
         }
     }

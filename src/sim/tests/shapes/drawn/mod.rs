@@ -26,25 +26,84 @@ type Reg = u8;
 /// One step of a thread, which is one instruction or a few.
 #[derive(Clone, Debug)]
 enum Move {
-    Set { to: Reg, value: i64 },
-    Compute { op: Op, to: Reg, a: Reg, b: Operand },
+    Set {
+        to: Reg,
+        value: i64,
+    },
+    Compute {
+        op: Op,
+        to: Reg,
+        a: Reg,
+        b: Operand,
+    },
     /// Puts the address of a place into a register.
-    Take { to: Reg, place: usize, off: i64 },
-    Load { to: Reg, at: Addr, size: u8, order: Order, form: Form },
-    Store { from: Operand, at: Addr, size: u8, order: Order, reversed: bool },
+    Take {
+        to: Reg,
+        place: usize,
+        off: i64,
+    },
+    Load {
+        to: Reg,
+        at: Addr,
+        size: u8,
+        order: Order,
+        form: Form,
+    },
+    Store {
+        from: Operand,
+        at: Addr,
+        size: u8,
+        order: Order,
+        reversed: bool,
+    },
     Fence(&'static str),
     /// A read-modify-write in one instruction; `to` gets the old value.
-    Update { op: UpdateOp, to: Reg, from: Operand, at: Addr, size: u8, order: Order },
+    Update {
+        op: UpdateOp,
+        to: Reg,
+        from: Operand,
+        at: Addr,
+        size: u8,
+        order: Order,
+    },
     /// A compare-and-swap; `expected` gets the old value.
-    Compare { expected: Reg, new: Operand, at: Addr, size: u8, order: Order },
+    Compare {
+        expected: Reg,
+        new: Operand,
+        at: Addr,
+        size: u8,
+        order: Order,
+    },
     /// A load-linked and a store-conditional.
-    Pair { to: Reg, from: Operand, at: Addr, size: u8, order: Order, status: Status },
+    Pair {
+        to: Reg,
+        from: Operand,
+        at: Addr,
+        size: u8,
+        order: Order,
+        status: Status,
+    },
     /// Moves that run only if a register has a value.
-    If { on: Reg, is: i64, then: Vec<Move> },
+    If {
+        on: Reg,
+        is: i64,
+        then: Vec<Move>,
+    },
     /// `to = on == is ? other : to`
-    Select { to: Reg, on: Reg, is: i64, other: Reg },
+    Select {
+        to: Reg,
+        on: Reg,
+        is: i64,
+        other: Reg,
+    },
     /// Loads until the value is not 0, and counts the tries where there is a counter.
-    Retry { to: Reg, counter: Option<Reg>, at: Addr, size: u8, order: Order },
+    Retry {
+        to: Reg,
+        counter: Option<Reg>,
+        at: Addr,
+        size: u8,
+        order: Order,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

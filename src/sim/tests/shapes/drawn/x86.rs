@@ -145,7 +145,11 @@ fn reverse(c: &mut Column, r: u8, size: u8) {
 
 fn jump(c: &mut Column, equal: bool, label: &str) {
     let name = if equal { "je" } else { "jne" };
-    c.push(if wide(c) { format!("{name} {label}") } else { format!("{} {label}", name.to_uppercase()) });
+    c.push(if wide(c) {
+        format!("{name} {label}")
+    } else {
+        format!("{} {label}", name.to_uppercase())
+    });
 }
 
 pub fn print(c: &mut Column, m: &Move) {
@@ -158,7 +162,9 @@ pub fn print(c: &mut Column, m: &Move) {
         Move::Take { to, place, off } => {
             let name = c.name(*place);
             let line = match (wide(c), c.facts.plain) {
-                (true, true) => format!("movq %{},{}", ["rbx", "r12", "r13", "r14"][*place], reg(c, *to, 8)),
+                (true, true) => {
+                    format!("movq %{},{}", ["rbx", "r12", "r13", "r14"][*place], reg(c, *to, 8))
+                }
                 (true, false) => format!("leaq {name}+{off}(%rip),{}", reg(c, *to, 8)),
                 (false, _) => format!("MOV {},OFFSET {name}", reg(c, *to, 4)),
             };
@@ -168,10 +174,11 @@ pub fn print(c: &mut Column, m: &Move) {
             let at = memory(c, at, *size);
             let whole = if wide(c) && *to >= POINTER { 8 } else { 4 };
             if *size >= 4 || c.facts.plain {
-                let to = reg(c, *to, *size);
                 if *form == Form::Signed && *size == 4 && wide(c) {
-                    c.push(format!("movslq {at},%r{}", &to[2..].replace('d', "")));
+                    let to = reg(c, *to, 8);
+                    c.push(format!("movslq {at},{to}"));
                 } else {
+                    let to = reg(c, *to, *size);
                     two(c, "mov", *size, &at, &to);
                 }
             } else {
