@@ -82,17 +82,18 @@ pub fn print(c: &mut Column, m: &Move) {
                 Op::Or => "ORR",
                 Op::Xor => "EOR",
             };
-            let immediate = matches!(op, Op::Add | Op::Sub) || *b_of(b) == 1 || *b_of(b) == -2;
             match b {
                 Operand::Reg(b) => c.push(format!("{name} {w}{to},{w}{a},{w}{b}")),
-                Operand::Const(v) if immediate => c.push(format!("{name} {w}{to},{w}{a},#{v}")),
+                Operand::Const(v) if matches!((op, v), (Op::Add | Op::Sub, _) | (_, 1 | -2)) => {
+                    c.push(format!("{name} {w}{to},{w}{a},#{v}"))
+                }
                 Operand::Const(v) => {
                     c.push(format!("MOV {w}{VALUE},#{v}"));
                     c.push(format!("{name} {w}{to},{w}{a},{w}{VALUE}"));
                 }
             }
         }
-        Move::Take { to, place, off } => c.push(format!("ADD X{to},X{},#{off}", 20 + place)),
+        Move::Take { to, place } => c.push(format!("MOV X{to},X{}", 20 + place)),
         Move::Load { to, at, size, order, form } => {
             let wide = if *to >= super::POINTER { 8 } else { *size };
             let (l, w) = (letter(*size), width(wide));
@@ -204,12 +205,5 @@ pub fn print(c: &mut Column, m: &Move) {
             print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
             c.push(format!("CBZ {}{to},{again}", width(*size)));
         }
-    }
-}
-
-fn b_of(b: &Operand) -> &i64 {
-    match b {
-        Operand::Const(v) => v,
-        Operand::Reg(_) => &0,
     }
 }

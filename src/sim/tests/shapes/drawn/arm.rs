@@ -88,9 +88,7 @@ pub fn print(c: &mut Column, m: &Move) {
                 (_, Operand::Reg(b)) => c.push(format!("{name} {to},{a},{}", reg(*b))),
             }
         }
-        Move::Take { to, place, off } => {
-            c.push(format!("ADD {},R{},#{off}", reg(*to), 8 + place));
-        }
+        Move::Take { to, place } => c.push(format!("MOV {},R{}", reg(*to), 8 + place)),
         Move::Load { to, at, size, order, form } => {
             let to = reg(*to);
             let l = letter(*size);

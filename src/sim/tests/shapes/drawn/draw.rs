@@ -6,6 +6,7 @@ use super::{
     Addr, Base, Drawn, Form, Initial, Move, Op, Operand, Order, Place, Reg, Status, UpdateOp,
 };
 use crate::exec::Rng;
+use litmake::litmus::Arch;
 
 /// What the shared memory of a test is, besides two locations that every thread can access.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl<'r> Draw<'r> {
         let tables = [Writers::None, Writers::Owner, Writers::All];
         let scene = match rng.below(12) {
             0..=2 => Scene::Two,
-            3 | 4 if !(facts.plain && facts.arch == litmake::litmus::Arch::C) => Scene::Neighbours,
+            3 | 4 if !(facts.plain && facts.arch == Arch::C) => Scene::Neighbours,
             5..=8 if facts.tables => Scene::Table(tables[rng.below(3)]),
             9 | 10 if facts.pointers => Scene::Pointer { tagged: false },
             11 if facts.tags => Scene::Pointer { tagged: true },
@@ -122,7 +123,7 @@ impl<'r> Draw<'r> {
             all if rng.one_in(3) => all[rng.below(all.len())],
             _ => 4,
         };
-        let c = facts.arch == litmake::litmus::Arch::C;
+        let c = facts.arch == Arch::C;
         let place = |name: &str, elem, init: Vec<i64>, atomic| Place {
             name: name.to_string(),
             elem,
@@ -272,7 +273,7 @@ impl<'r> Draw<'r> {
 
     /// One of the shared locations, or a part of it, or both neighbours; its address may depend on a read.
     fn place(&mut self) -> (Addr, u8) {
-        let c = self.facts.arch == litmake::litmus::Arch::C;
+        let c = self.facts.arch == Arch::C;
         let which = self.rng.below(2);
         let (place, mut off) = self.shared[which];
         let mut size = self.size;
@@ -306,8 +307,7 @@ impl<'r> Draw<'r> {
     fn parts(&self) -> bool {
         // herd7's addresses have no parts, and its Power is big-endian.
         let whole = self.facts.plain
-            && (matches!(self.scene, Scene::Pointer { .. })
-                || self.facts.arch == litmake::litmus::Arch::Ppc);
+            && (matches!(self.scene, Scene::Pointer { .. }) || self.facts.arch == Arch::Ppc);
         self.facts.sizes.len() > 1 && !whole
     }
 
@@ -369,7 +369,7 @@ impl<'r> Draw<'r> {
     /// Stores the address of a location.
     fn point(&mut self, tagged: bool) {
         let place = self.rng.below(2);
-        self.moves.push(Move::Take { to: POINTER, place, off: 0 });
+        self.moves.push(Move::Take { to: POINTER, place });
         if tagged {
             let b = Operand::Const(1);
             self.moves.push(Move::Compute { op: Op::Or, to: POINTER, a: POINTER, b });
@@ -391,6 +391,13 @@ impl<'r> Draw<'r> {
         let (order, size) = (self.one_of(self.facts.loads), self.facts.word);
         self.moves.push(Move::Load { to: POINTER, at, size, order, form: Form::Unsigned });
         self.holds_pointer = true;
+        if self.slot == self.facts.word && self.facts.arch != Arch::C && self.rng.one_in(3) {
+            // The address goes through the stack slot.
+            let at = Addr { base: Base::Slot, ..at };
+            let (from, order) = (Operand::Reg(POINTER), Order::Plain);
+            self.moves.push(Move::Store { from, at, size, order, reversed: false });
+            self.moves.push(Move::Load { to: POINTER, at, size, order, form: Form::Unsigned });
+        }
         if tagged {
             let to = self.fresh();
             self.moves.push(Move::Compute { op: Op::And, to, a: POINTER, b: Operand::Const(1) });
@@ -421,7 +428,7 @@ impl<'r> Draw<'r> {
             let fence = self.one_of(self.facts.fences);
             self.moves.push(Move::Fence(fence));
         }
-        let c = self.facts.arch == litmake::litmus::Arch::C;
+        let c = self.facts.arch == Arch::C;
         let size = if !c && self.parts() && self.rng.one_in(5) { 1 } else { self.slot };
         self.mixed |= size != self.slot;
         let to = self.fresh();
@@ -438,12 +445,10 @@ impl<'r> Draw<'r> {
     /// A size that read-modify-writes have.
     fn whole(&self) -> u8 {
         match self.facts.arch {
-            litmake::litmus::Arch::Ppc if self.facts.plain => 4,
+            Arch::Ppc if self.facts.plain => 4,
             // The register for the parts of a move has no byte.
-            litmake::litmus::Arch::X86 => self.size.max(2),
-            litmake::litmus::Arch::RiscV
-            | litmake::litmus::Arch::Ppc
-            | litmake::litmus::Arch::Mips => self.size.max(4),
+            Arch::X86 => self.size.max(2),
+            Arch::RiscV | Arch::Ppc | Arch::Mips => self.size.max(4),
             _ => self.size,
         }
     }
@@ -477,7 +482,7 @@ impl<'r> Draw<'r> {
             19 | 20 if outer && !self.read.is_empty() => {
                 let on = self.read[self.rng.below(self.read.len())];
                 let is = self.rng.below(2) as i64;
-                let full = self.facts.plain && self.facts.arch == litmake::litmus::Arch::C;
+                let full = self.facts.plain && self.facts.arch == Arch::C;
                 let then = if !full && self.rng.one_in(3) { Vec::new() } else { self.inner() };
                 let empty = then.is_empty();
                 self.moves.push(Move::If { on, is, then });

@@ -73,9 +73,7 @@ pub fn print(c: &mut Column, m: &Move) {
                 }
             }
         }
-        Move::Take { to, place, off } => {
-            c.push(format!("addiu {},${},{off}", reg(*to), 20 + place));
-        }
+        Move::Take { to, place } => c.push(format!("move {},${}", reg(*to), 20 + place)),
         Move::Load { to, at, size, form, .. } => {
             let to = reg(*to);
             let at = address(c, at);

@@ -40,7 +40,6 @@ enum Move {
     Take {
         to: Reg,
         place: usize,
-        off: i64,
     },
     Load {
         to: Reg,

@@ -89,7 +89,7 @@ pub fn print(c: &mut Column, m: &Move) {
                 }
             }
         }
-        Move::Take { to, place, off } => c.push(format!("addi {},r{},{off}", reg(*to), 20 + place)),
+        Move::Take { to, place } => c.push(format!("mr {},r{}", reg(*to), 20 + place)),
         Move::Load { to, at, size, form, .. } => {
             let to = reg(*to);
             match (form, size) {

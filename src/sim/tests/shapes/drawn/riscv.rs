@@ -87,7 +87,7 @@ pub fn print(c: &mut Column, m: &Move) {
                 (_, Operand::Reg(b)) => c.push(format!("{name} {to},{a},{}", reg(*b))),
             }
         }
-        Move::Take { to, place, off } => c.push(format!("addi {},x{},{off}", reg(*to), 20 + place)),
+        Move::Take { to, place } => c.push(format!("addi {},x{},0", reg(*to), 20 + place)),
         Move::Load { to, at, size, order, form } => {
             let to = reg(*to);
             let at = address(c, at);

@@ -159,13 +159,13 @@ pub fn print(c: &mut Column, m: &Move) {
             two(c, "mov", 4, &from, &to);
         }
         Move::Compute { op, to, a, b } => compute(c, *op, *to, *a, *b),
-        Move::Take { to, place, off } => {
+        Move::Take { to, place } => {
             let name = c.name(*place);
             let line = match (wide(c), c.facts.plain) {
                 (true, true) => {
                     format!("movq %{},{}", ["rbx", "r12", "r13", "r14"][*place], reg(c, *to, 8))
                 }
-                (true, false) => format!("leaq {name}+{off}(%rip),{}", reg(c, *to, 8)),
+                (true, false) => format!("leaq {name}(%rip),{}", reg(c, *to, 8)),
                 (false, _) => format!("MOV {},OFFSET {name}", reg(c, *to, 4)),
             };
             c.push(line);
