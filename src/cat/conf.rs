@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::load::{Files, LoadOptions};
-use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::Arch;
 
 /// What a configuration file says of a simulation.
@@ -40,6 +40,92 @@ const REFUSED: &[&str] = &[
     "dirty",
     "cycles",
     "restrict",
+    "conf",
+    "local-conf",
+    "machsize",
+    "endian",
+    "oknames",
+];
+
+/// Options about what herd draws and prints, and how long it takes.
+const PASSED_OVER: &[&str] = &[
+    "",
+    "none",
+    "verbose",
+    "suffix",
+    "timeout",
+    "debug",
+    "archcheck",
+    "speedcheck",
+    "badexecs",
+    "badflag",
+    "dumpallfaults",
+    "show",
+    "showflag",
+    "nshow",
+    "showkind",
+    "shortlegend",
+    "texmacros",
+    "hexa",
+    "outcomereads",
+    "dotmode",
+    "dotcom",
+    "view",
+    "showevents",
+    "graph",
+    "mono",
+    "fontname",
+    "fontsize",
+    "edgefontsizedelta",
+    "penwidth",
+    "arrowsize",
+    "splines",
+    "overlap",
+    "sep",
+    "margin",
+    "pad",
+    "scale",
+    "xscale",
+    "yscale",
+    "dsiy",
+    "siwidth",
+    "boxscale",
+    "ptscale",
+    "squished",
+    "showpo",
+    "relabel",
+    "withbox",
+    "labelbox",
+    "showfinalrf",
+    "showinitrf",
+    "finalrfpos",
+    "initrfpos",
+    "finaldotpos",
+    "oneinit",
+    "labelinit",
+    "initpos",
+    "threadposy",
+    "showinitwrites",
+    "showthread",
+    "showlegend",
+    "brackets",
+    "showobserved",
+    "movelabel",
+    "fixedsize",
+    "extrachars",
+    "dotheader",
+    "doshow",
+    "unshow",
+    "noid",
+    "symetric",
+    "classes",
+    "showraw",
+    "edgeattr",
+    "shift",
+    "edgemerge",
+    "outputdir",
+    "dumpes",
+    "moreedges",
 ];
 
 /// Reads a configuration file. How executions are drawn and printed is passed over.
@@ -74,7 +160,15 @@ pub fn read(source: &Source) -> Result<Conf> {
                 return Err(Diag::at(source, span, message)
                     .help("take the line out: without it, a model is run as it is written"));
             }
-            _ => {}
+            _ if PASSED_OVER.contains(&key) => {}
+            _ => {
+                let diag = Diag::at(source, span, format!("herd has no option `{key}`"));
+                let near = nearest(key, PASSED_OVER.iter().chain(REFUSED).copied());
+                return Err(match near {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag.help("take the line out"),
+                });
+            }
         }
     }
     Ok(conf)
@@ -150,6 +244,18 @@ mod tests {
         assert_eq!(conf.variants, ["one", "two"]);
         assert_eq!(conf.unroll, Some(3));
         assert_eq!(conf.skip, ["rcu", "sc"]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_an_error() {
+        let error = |text| read(&Source::new("a.cfg", text)).unwrap_err().to_string();
+        assert!(
+            error("model a.cat\nnonsense true\n")
+                .starts_with("a.cfg:2:1: error: herd has no option")
+        );
+        assert!(
+            error("local-conf b.cfg\n").starts_with("a.cfg:1:1: error: the option `local-conf`")
+        );
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl Models<'_> {
             None => Macros::default(),
         };
         let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;
-        for variant in &args.variant {
+        for variant in args.variant.iter().chain(&conf.variants) {
             // The model may ask for a variant by name. Other variants say which accesses are
             // single.
             let asks = |f: &cat::load::Loaded| {

@@ -405,6 +405,11 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
             }
             Some(b'}') => {
                 s.pos += 1;
+                if arch == Arch::AArch64
+                    && let Some(item) = items.iter().find(|item| names_an_entry(item))
+                {
+                    return Err(unsupported(s, item.span, "page-table entries"));
+                }
                 return match repeated(&items) {
                     Some(item) => Err(s
                         .error(item.span, format!("{} is initialised more than once", item.place))
@@ -430,6 +435,18 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
             _ => return Err(s.expected("`;` or `}` behind an initialisation")),
         }
     }
+}
+
+/// Whether it names the page-table entry of a location, as herd's tests of virtual memory do.
+fn names_an_entry(item: &InitItem) -> bool {
+    let entry = |name: &str| name.starts_with("pte_");
+    let value = |v: &Value| matches!(v, Value::Addr { name, .. } if entry(name));
+    let held = match &item.value {
+        Some(InitValue::One(v)) => value(v),
+        Some(InitValue::Array(vs)) => vs.iter().any(value),
+        None => false,
+    };
+    held || matches!(&item.place, Place::Mem { name, .. } if entry(name))
 }
 
 fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {

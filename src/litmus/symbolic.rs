@@ -34,6 +34,7 @@ fn pool(arch: Arch) -> &'static [Free] {
         ],
         Arch::Arm => free![
             "R10" "sl", "R9" "sb", "R8", "R7", "R6", "R5", "R4", "R3", "R2", "R1", "R0",
+            "R12" "ip", "R11" "fp",
         ],
         // Assemblers take bare numbers for registers too.
         Arch::Ppc => free![

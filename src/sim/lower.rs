@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use compact_str::format_compact;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, ObservedPlace, Program, Rhs, Shown, Thread};
@@ -171,6 +172,7 @@ impl Program {
             locations,
             threads,
             types: FxHashMap::default(),
+            initialised: SmallVec::new(),
             compared: Vec::new(),
             extra_events: dialect.is_some_and(|d| d.kernel),
         };
@@ -190,6 +192,8 @@ struct Lowering<'t> {
     threads: Vec<Thread>,
     /// Declared types of registers.
     types: FxHashMap<(usize, Reg), Type>,
+    /// The registers that the test gives an initial value.
+    initialised: SmallVec<[(usize, Reg); 8]>,
     /// The places that the comparisons read so far look at.
     compared: Vec<Shown>,
     extra_events: bool,
@@ -255,6 +259,12 @@ impl Lowering<'_> {
                         Val::Int(i) => Val::Int(i & litmake_ops::mask(bits)),
                         other => other,
                     };
+                    if self.initialised.contains(&(*thread, reg)) {
+                        let message = format!("{thread}:{name} is initialised more than once");
+                        return Err(Diag::at(self.source(), span, message)
+                            .help("one register has several names; keep one initialisation"));
+                    }
+                    self.initialised.push((*thread, reg));
                     let init = &mut self.threads[*thread].reg_init;
                     init.retain(|(r, _)| *r != reg);
                     init.push((reg, val));

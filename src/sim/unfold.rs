@@ -678,7 +678,9 @@ impl<'p> Unfolder<'p> {
                         }
                         self.jump(state, target as usize, exprs)
                     }
-                    Some(_) => Advance::Done,
+                    // A link register that was never set: the thread's function returns.
+                    Some(Val::ZERO) => Advance::Done,
+                    Some(_) => return Err(self.error(state, "a jump to what is no code")),
                     None => {
                         let message =
                             "a jump to an address that depends on memory is not supported";

@@ -225,7 +225,9 @@ fn refused_statements() {
         ("goto a;", "there is no label `a` in this function"),
         ("a: ; a: ;", "label `a` is placed twice"),
         ("int a; int a;", "`a` is declared twice in one block"),
-        ("int a[2];", "variables of type `int [2]` are not supported"),
+        ("float a[2];", "variables of type `float [2]` are not supported"),
+        ("int a[2] = {1, 2, 3};", "`a` has 2 elements"),
+        ("int a = {1};", "only arrays start with a list"),
         ("struct s t;", "variables of type `struct s` are not supported"),
         ("int q = *p;", "`p` is not declared here"),
     ] {
