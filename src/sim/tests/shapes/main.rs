@@ -34,7 +34,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How many tests of a dialect are drawn, if nobody says more.
-const TESTS: u64 = 300;
+const TESTS: u64 = 600;
 
 /// How many random models are drawn.
 const MODELS: u64 = 500;

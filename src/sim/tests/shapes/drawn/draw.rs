@@ -51,6 +51,8 @@ struct Draw<'r> {
     mixed: bool,
     owner: usize,
     thread: usize,
+    /// Each thread accesses the two locations once, in turn, with something between that may order them.
+    turns: bool,
 }
 
 pub fn test(rng: &mut Rng, facts: &Facts) -> Drawn {
@@ -191,6 +193,7 @@ impl<'r> Draw<'r> {
             mixed: false,
             owner: 0,
             thread: 0,
+            turns: matches!(scene, Scene::Two | Scene::Neighbours) && rng.one_in(2),
             rng,
             facts,
             scene,
@@ -205,6 +208,10 @@ impl<'r> Draw<'r> {
         self.thread = thread;
         self.read.clear();
         self.holds_pointer = false;
+        if self.turns {
+            self.turn();
+            return (std::mem::take(&mut self.moves), self.read.clone());
+        }
         for item in 0..length {
             // The scene is played first: one thread stores an index or an address, others use it.
             match self.scene {
@@ -223,6 +230,68 @@ impl<'r> Draw<'r> {
             }
         }
         (std::mem::take(&mut self.moves), self.read.clone())
+    }
+
+    /// Two accesses, of which the second may depend on the first, through private memory or not.
+    fn turn(&mut self) {
+        let at = |draw: &Draw, which: usize| {
+            let (place, off) = draw.shared[which % 2];
+            Addr { base: Base::Place(place), index: None, off }
+        };
+        let first = at(self, self.thread);
+        if self.rng.one_in(3) {
+            let value = Operand::Const(self.constant());
+            self.store(value, first, self.size);
+        } else {
+            self.load(first, self.size);
+        }
+        for _ in 0..1 + self.rng.below(3) {
+            match self.rng.below(6) {
+                0 | 1 => {
+                    let fence = self.one_of(self.facts.fences);
+                    self.moves.push(Move::Fence(fence));
+                }
+                2 | 3 => {
+                    let slot = Addr { base: Base::Slot, index: None, off: 0 };
+                    self.load_slot(slot);
+                }
+                4 => self.spill(),
+                _ => {}
+            }
+        }
+        let before = std::mem::take(&mut self.moves);
+        let mut second = at(self, self.thread + 1);
+        let mut value = Operand::Const(self.constant());
+        if let Some(a) = self.read.last().copied()
+            && !self.rng.one_in(3)
+        {
+            let to = self.fresh();
+            self.moves.push(Move::Compute { op: Op::Xor, to, a, b: Operand::Reg(a) });
+            if self.rng.one_in(2) && !(self.facts.plain && self.facts.arch == Arch::C) {
+                second.index = Some(to);
+            } else if let Operand::Const(v) = value {
+                self.moves.push(Move::Compute {
+                    op: Op::Add,
+                    to,
+                    a: to,
+                    b: Operand::Const(v.clamp(0, 100)),
+                });
+                value = Operand::Reg(to);
+            }
+        }
+        if self.rng.one_in(3) {
+            self.load(second, self.size);
+        } else {
+            self.store(value, second, self.size);
+        }
+        let then = std::mem::replace(&mut self.moves, before);
+        match self.read.first().copied() {
+            Some(on) if self.rng.one_in(6) => {
+                let is = self.rng.below(2) as i64;
+                self.moves.push(Move::If { on, is, then });
+            }
+            _ => self.moves.extend(then),
+        }
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
@@ -428,6 +497,10 @@ impl<'r> Draw<'r> {
             let fence = self.one_of(self.facts.fences);
             self.moves.push(Move::Fence(fence));
         }
+        self.load_slot(at);
+    }
+
+    fn load_slot(&mut self, at: Addr) {
         let c = self.facts.arch == Arch::C;
         let size = if !c && self.parts() && self.rng.one_in(5) { 1 } else { self.slot };
         self.mixed |= size != self.slot;
