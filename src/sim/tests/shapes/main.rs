@@ -275,6 +275,23 @@ fn random_models() {
     tally.end("random models");
 }
 
+/// What a dialect has of the shapes is drawn often enough to be a test of them.
+#[test]
+fn each_shape_is_drawn() {
+    for (arch, _) in wide::DIALECTS {
+        let texts: Vec<String> =
+            (0..TESTS).map(|seed| drawn::test(&mut Rng::new(seed), arch, false)).collect();
+        let loops = if arch == Arch::C { "while (" } else { "L01:" };
+        let shapes = [" t[20]={", " s0=0;", " q=", " a[2]={", loops, "Accesses=parts"];
+        // C has no accesses to parts of atomic objects.
+        let last = if arch == Arch::C { shapes.len() - 1 } else { shapes.len() };
+        for shape in &shapes[..last] {
+            let count = texts.iter().filter(|t| t.contains(shape)).count();
+            assert!(count >= 20, "{}: {count} tests have `{shape}`", arch.name());
+        }
+    }
+}
+
 /// Writes tests that herd7 reads, too, where a folder is given for them.
 #[test]
 fn tests_for_herd_are_written() {
