@@ -1,5 +1,6 @@
 //! The simulator: outcome sets as they must be, and its engines against the exhaustive reference.
 
+mod commute;
 #[path = "../common/differ.rs"]
 mod differ;
 mod drawn;

@@ -18,7 +18,7 @@ fn simulate(text: &str, model: &Model, engine: Engine) -> Result<Outcomes, Strin
 fn states(text: &str, model: &Model) -> Vec<String> {
     let mut all = ENGINES.map(|engine| {
         let outcomes = simulate(text, model, engine).unwrap_or_else(|e| panic!("{text}\n{e}"));
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         let mut lines: Vec<String> = outcomes.states.iter().map(line).collect();
