@@ -82,15 +82,30 @@ pub mod rows {
             }
             return;
         }
-        // Most tests of over 64 events need two words, and a constant width unrolls the inner
-        // loops.
+        // Most tests of over 64 events need two words.
         match words {
-            2 => seq_rows(out, a, b, 2),
+            2 => seq_pairs(out, a, b),
             _ => seq_rows(out, a, b, words),
         }
     }
 
-    #[inline(always)]
+    fn seq_pairs(out: &mut [u64], a: &[u64], b: &[u64]) {
+        let ((out, _), (a, _), (b, _)) =
+            (out.as_chunks_mut::<2>(), a.as_chunks::<2>(), b.as_chunks::<2>());
+        for (out, a) in out.iter_mut().zip(a) {
+            let mut sum = [0; 2];
+            for (at, word) in [0, 64].into_iter().zip(a) {
+                let mut rest = *word;
+                while rest != 0 {
+                    let row = &b[at + rest.trailing_zeros() as usize];
+                    rest &= rest - 1;
+                    sum = [sum[0] | row[0], sum[1] | row[1]];
+                }
+            }
+            *out = sum;
+        }
+    }
+
     fn seq_rows(out: &mut [u64], a: &[u64], b: &[u64], words: usize) {
         out.fill(0);
         for (out, a) in out.chunks_exact_mut(words).zip(a.chunks_exact(words)) {
@@ -149,12 +164,28 @@ pub mod rows {
             return;
         }
         match words {
-            2 => close_rows(bits, 2),
+            2 => close_pairs(bits),
             _ => close_rows(bits, words),
         }
     }
 
-    #[inline(always)]
+    fn close_pairs(bits: &mut [u64]) {
+        let (bits, _) = bits.as_chunks_mut::<2>();
+        // Only events with a predecessor can extend another row.
+        let through = bits.iter().fold([0; 2], |all, row| [all[0] | row[0], all[1] | row[1]]);
+        for k in super::ones(&through) {
+            let row = bits[k];
+            if row == [0; 2] {
+                continue;
+            }
+            for r in bits.iter_mut() {
+                // All ones where the row reaches k.
+                let reaches = (r[k / 64] >> (k % 64) & 1).wrapping_neg();
+                *r = [r[0] | row[0] & reaches, r[1] | row[1] & reaches];
+            }
+        }
+    }
+
     fn close_rows(bits: &mut [u64], words: usize) {
         let n = bits.len() / words;
         let mut row = vec![0; words];
@@ -217,6 +248,13 @@ pub mod rows {
         if let [s] = set {
             for i in 0..out.len() {
                 out[i] = a[i] & s;
+            }
+            return;
+        }
+        if let [s, t] = set {
+            let (out, a) = (out.as_chunks_mut::<2>().0, a.as_chunks::<2>().0);
+            for (out, a) in out.iter_mut().zip(a) {
+                *out = [a[0] & s, a[1] & t];
             }
             return;
         }
@@ -488,24 +526,28 @@ impl Rel {
     }
 
     /// The successors of an event, as the words of a set.
+    #[inline]
     pub fn row(&self, a: usize) -> &[u64] {
         let w = self.words as usize;
         &self.bits[a * w..(a + 1) * w]
     }
 
     /// See [`Rel::row`]. No bit above the last event may be set.
+    #[inline]
     pub fn row_mut(&mut self, a: usize) -> &mut [u64] {
         let w = self.words as usize;
         &mut self.bits[a * w..(a + 1) * w]
     }
 
     /// Relates `a` to `b`.
+    #[inline]
     pub fn insert(&mut self, a: usize, b: usize) {
         debug_assert!(b < self.n as usize);
         self.row_mut(a)[b / 64] |= 1 << (b % 64);
     }
 
     /// Removes the pair of `a` and `b`.
+    #[inline]
     pub fn remove(&mut self, a: usize, b: usize) {
         self.row_mut(a)[b / 64] &= !(1 << (b % 64));
     }
@@ -526,6 +568,7 @@ impl Rel {
     }
 
     /// Whether `a` is related to `b`.
+    #[inline]
     pub fn contains(&self, a: usize, b: usize) -> bool {
         self.row(a)[b / 64] >> (b % 64) & 1 != 0
     }

@@ -90,7 +90,7 @@ pub struct Args {
     timeout: Option<f64>,
 
     /// Give up on a test whose outcomes take more than so many MiB while they are looked for
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    #[arg(long, value_name = "MIB", default_value_t = 128)]
     memory: usize,
 
     /// How to search the executions; all engines find the same outcomes

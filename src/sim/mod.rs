@@ -111,7 +111,7 @@ const NODES_AFTER: u64 = 1 << 8;
 const MAX_AGAIN: usize = 10_000;
 
 /// How many bytes the outcomes of a test may take, if nobody says: some millions of them fit.
-const MEMORY: usize = 64 << 20;
+const MEMORY: usize = 128 << 20;
 
 /// A model ready to simulate under.
 pub struct Model {
@@ -278,10 +278,10 @@ impl Simulator {
             format!("{} in `{}`", d.what.text(), inst.map_or("", |i| i.text.as_str()))
         });
         Ok(Outcomes {
-            states: States::of(&program, &results.outcomes),
             positive,
             negative,
             quantifier: program.quantifier,
+            states: States::of(program, &results.outcomes),
             undefined: undefined_by.is_some() || flags.iter().any(|f| f == UNDEFINED),
             undefined_by,
             arithmetic,

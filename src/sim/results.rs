@@ -27,14 +27,14 @@ pub(crate) struct OutcomeSet {
     /// The rows, one after the other.
     rows: Vec<u8>,
     count: usize,
-    /// The numbers of the rows, by their content.
+    /// The numbers of the rows, by their content; nothing while they are few.
     index: HashTable<u32>,
 }
 
 /// The values of an observed place, in the order in which they were found.
 #[derive(Default)]
 struct Numbered {
-    values: Vec<Val>,
+    values: SmallVec<[Val; 4]>,
     /// Their numbers; nothing while they are few.
     numbers: FxHashMap<Val, u32>,
 }
@@ -66,6 +66,9 @@ impl Numbered {
 type Row = SmallVec<[u8; 32]>;
 
 impl OutcomeSet {
+    /// So many rows are found as fast one by one.
+    const FEW: usize = 8;
+
     /// How many outcomes there are.
     pub fn len(&self) -> usize {
         self.count
@@ -119,8 +122,11 @@ impl OutcomeSet {
 
     /// Adds an outcome. All have the same places.
     pub fn insert(&mut self, outcome: &Outcome) {
-        self.places.resize_with(outcome.len(), Numbered::default);
-        self.width = self.width.max(1);
+        if self.width == 0 {
+            self.width = 1;
+            self.places.resize_with(outcome.len(), Numbered::default);
+            self.rows.reserve(OutcomeSet::FEW * outcome.len());
+        }
         let mut numbers = SmallVec::<[u32; 16]>::new();
         for (place, value) in self.places.iter_mut().zip(outcome) {
             numbers.push(place.number(value).unwrap_or_else(|| place.add(*value)));
@@ -134,11 +140,12 @@ impl OutcomeSet {
             return;
         }
         self.rows.extend_from_slice(&row);
-        let OutcomeSet { rows, index, count, .. } = self;
-        let stride = row.len();
-        let of = |at: &u32| hash(at_row(rows, *at as usize, stride));
-        index.insert_unique(hash(&row), *count as u32, of);
-        *count += 1;
+        self.count += 1;
+        match self.count {
+            0..=OutcomeSet::FEW => {}
+            _ if self.index.is_empty() => self.make_index(0),
+            count => self.make_index(count - 1),
+        }
     }
 
     /// Gives each number twice as many bytes.
@@ -150,18 +157,28 @@ impl OutcomeSet {
             .flat_map(|number| (0..width).map(move |byte| number.get(byte).copied().unwrap_or(0)));
         self.rows = wider.collect();
         self.width = width;
-        let stride = self.places.len() * width;
-        self.index.clear();
+        if !self.index.is_empty() {
+            self.index.clear();
+            self.make_index(0);
+        }
+    }
+
+    /// Adds the rows from one on to the index.
+    fn make_index(&mut self, first: usize) {
+        let stride = self.places.len() * self.width;
         let OutcomeSet { rows, index, count, .. } = self;
         let of = |at: &u32| hash(at_row(rows, *at as usize, stride));
-        for at in 0..*count as u32 {
+        for at in first as u32..*count as u32 {
             index.insert_unique(of(&at), at, of);
         }
     }
 
     fn find(&self, row: &[u8]) -> bool {
         let same = |at: &u32| at_row(&self.rows, *at as usize, row.len()) == row;
-        self.index.find(hash(row), same).is_some()
+        match self.index.is_empty() {
+            true => (0..self.count as u32).any(|at| same(&at)),
+            false => self.index.find(hash(row), same).is_some(),
+        }
     }
 }
 

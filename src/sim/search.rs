@@ -223,7 +223,7 @@ impl<'s> Search<'s> {
             return Ok(());
         }
         self.count_leaves();
-        self.conclude(|s| s.decide(0)).map(|_| ())
+        self.conclude(|s| s.decide(0, None)).map(|_| ())
     }
 
     /// Estimates how many executions lie below each decision: the product of the choices below,
@@ -258,8 +258,9 @@ impl<'s> Search<'s> {
         if nodes > limit { Err(EarlyEnd::Budget) } else { Ok(()) }
     }
 
-    /// Explores below the first `level` decisions; true if a consistent execution was found.
-    fn decide(&mut self, level: usize) -> Result<bool, EarlyEnd> {
+    /// Explores below the first `level` decisions; true if a consistent execution was found. An
+    /// outcome that was known before the last decision has been looked up.
+    fn decide(&mut self, level: usize, known: Option<&Outcome>) -> Result<bool, EarlyEnd> {
         self.count()?;
         let mut level = level;
         if !self.skeleton.chains.is_empty() {
@@ -272,8 +273,15 @@ impl<'s> Search<'s> {
         {
             return Ok(false);
         }
-        let outcome = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
-        if let Some(outcome) = &outcome {
+        let found;
+        let outcome = match known {
+            Some(_) => known,
+            None => {
+                found = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
+                found.as_ref()
+            }
+        };
+        if let (Some(outcome), None) = (outcome, known) {
             if self.filter.is_some_and(|f| !holds(f, self.program, outcome)) {
                 return Ok(false);
             }
@@ -286,22 +294,21 @@ impl<'s> Search<'s> {
         if !self.judge.may_allow(&self.choices, look) {
             return Ok(false);
         }
-        let fixed = outcome.is_some();
         match self.order.get(level).copied() {
-            Some(Decision::Read(i)) => self.decide_read(level, i, fixed),
-            Some(Decision::Last(cell)) => self.decide_last(level, cell, fixed),
+            Some(Decision::Read(i)) => self.decide_read(level, i, outcome),
+            Some(Decision::Last(cell)) => self.decide_last(level, cell, outcome),
             Some(Decision::Order(chain, a, b)) => {
                 let write = |l: usize| self.skeleton.chains[chain].links[l].write;
                 let (a, b) = (usize::from(write(a)), usize::from(write(b)));
-                self.decide_pair(a, b, fixed, |s| s.decide(level + 1))
+                self.decide_pair(a, b, outcome, |s| s.decide(level + 1, outcome))
             }
-            None => self.decide_pairs(&outcome),
+            None => self.decide_pairs(outcome),
         }
     }
 
     /// Whether a consistent execution makes its siblings superfluous.
-    fn enough(&mut self, fixed: bool) -> bool {
-        fixed && !self.flags_open()
+    fn enough(&mut self, outcome: Option<&Outcome>) -> bool {
+        outcome.is_some() && !self.flags_open()
     }
 
     /// Whether a flag that has not been raised could be raised by some completion.
@@ -309,21 +316,26 @@ impl<'s> Search<'s> {
         self.judge.may_flag(&self.choices, &self.results.flags)
     }
 
-    fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, EarlyEnd> {
+    fn decide_read(
+        &mut self,
+        level: usize,
+        i: usize,
+        outcome: Option<&Outcome>,
+    ) -> Result<bool, EarlyEnd> {
         let skeleton = self.skeleton;
         let mut any = false;
         let saved = (!skeleton.chains.is_empty()).then(|| self.save_coherence());
         for w in &skeleton.reads[i].candidates {
             let before = self.choices.rf_stamp;
             self.choose(i, *w);
-            let found = self.conclude(|s| s.decide(level + 1))?;
+            let found = self.conclude(|s| s.decide(level + 1, outcome))?;
             self.open(i);
             self.choices.rf_stamp = before;
             if let Some(saved) = &saved {
                 self.restore_coherence(saved);
             }
             any |= found;
-            if found && self.enough(fixed) {
+            if found && self.enough(outcome) {
                 break;
             }
         }
@@ -401,6 +413,9 @@ impl<'s> Search<'s> {
     /// Orders all writes of a cell so that `b` comes right after `a`; false if that cannot be.
     fn is_next(&mut self, writes: &[u16], a: u16, b: u16) -> bool {
         let (a, b) = (usize::from(a), usize::from(b));
+        if self.is_right_after(a, b) {
+            return true;
+        }
         let mut fits = self.put(a, b);
         for z in writes.iter().map(|z| usize::from(*z)).filter(|z| *z != a && *z != b) {
             if self.choices.co_lower.contains(a, z) {
@@ -410,6 +425,20 @@ impl<'s> Search<'s> {
             }
         }
         fits
+    }
+
+    /// Whether coherence has `b` after `a`, and each other write on the same side of both as far as it is
+    /// decided for one.
+    fn is_right_after(&self, a: usize, b: usize) -> bool {
+        let Choices { co_lower, co_upper, .. } = &self.choices;
+        let without = |word: usize, e: usize| if e / 64 == word { !(1 << (e % 64)) } else { !0u64 };
+        // What comes after `a` comes after `b`, and what can come after `a` can come after `b`.
+        let after = |(word, (a_row, b_row)): (usize, (&u64, &u64))| {
+            a_row & !b_row & without(word, a) & without(word, b) == 0
+        };
+        co_lower.contains(a, b)
+            && co_lower.row(a).iter().zip(co_lower.row(b)).enumerate().all(after)
+            && co_upper.row(a).iter().zip(co_upper.row(b)).enumerate().all(after)
     }
 
     fn put(&mut self, a: usize, b: usize) -> bool {
@@ -424,6 +453,9 @@ impl<'s> Search<'s> {
     /// candidate.
     fn find_source(&mut self, writes: &[u16], link: u16, read: usize) -> bool {
         let co = &self.choices.co_lower;
+        if co.row(usize::from(link)) != self.choices.co_upper.row(usize::from(link)) {
+            return true;
+        }
         let before = |a: u16, b: u16| co.contains(usize::from(a), usize::from(b));
         let mut last: Option<u16> = None;
         for z in writes.iter().copied().filter(|z| *z != link) {
@@ -431,8 +463,6 @@ impl<'s> Search<'s> {
                 if last.is_none_or(|last| before(last, z)) {
                     last = Some(z);
                 }
-            } else if !before(link, z) {
-                return true;
             }
         }
         let Some(last) = last else { return false };
@@ -448,7 +478,12 @@ impl<'s> Search<'s> {
         true
     }
 
-    fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, EarlyEnd> {
+    fn decide_last(
+        &mut self,
+        level: usize,
+        cell: u16,
+        outcome: Option<&Outcome>,
+    ) -> Result<bool, EarlyEnd> {
         let writes = &self.skeleton.writes[usize::from(cell)];
         let mut any = false;
         let saved = self.save_coherence();
@@ -463,10 +498,10 @@ impl<'s> Search<'s> {
                     self.order_pair(w, last);
                 }
             }
-            let found = self.conclude(|s| s.decide(level + 1))?;
+            let found = self.conclude(|s| s.decide(level + 1, outcome))?;
             self.restore_coherence(&saved);
             any |= found;
-            if found && self.enough(fixed) {
+            if found && self.enough(outcome) {
                 break;
             }
         }
@@ -527,26 +562,34 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// A pair of writes whose order is open. Writes that are read come first: where no order will do,
+    /// it is by these that it shows, and the others need not be gone through.
     fn open_pair(&self) -> Option<(usize, usize)> {
+        let Choices { rf_lower, co_upper, .. } = &self.choices;
+        let is_read = |w: usize| rf_lower.row(w).iter().any(|word| *word != 0);
+        let is_open = |a: usize, b: usize| co_upper.contains(a, b) && co_upper.contains(b, a);
+        let mut other = None;
         for writes in &self.skeleton.writes {
             for (i, a) in writes.iter().enumerate().skip(1) {
                 for b in &writes[i + 1..] {
                     let (a, b) = (usize::from(*a), usize::from(*b));
-                    if self.choices.co_upper.contains(a, b) && self.choices.co_upper.contains(b, a)
-                    {
-                        return Some((a, b));
+                    if is_open(a, b) {
+                        if is_read(a) && is_read(b) {
+                            return Some((a, b));
+                        }
+                        other = other.or(Some((a, b)));
                     }
                 }
             }
         }
-        None
+        other
     }
 
-    fn decide_pairs(&mut self, outcome: &Option<Outcome>) -> Result<bool, EarlyEnd> {
+    fn decide_pairs(&mut self, outcome: Option<&Outcome>) -> Result<bool, EarlyEnd> {
         let Some((a, b)) = self.open_pair() else {
-            return self.complete(outcome.as_ref());
+            return self.complete(outcome);
         };
-        self.decide_pair(a, b, outcome.is_some(), |s| {
+        self.decide_pair(a, b, outcome, |s| {
             s.count()?;
             match s.judge.may_allow(&s.choices, Look::Whole) {
                 true => s.decide_pairs(outcome),
@@ -560,7 +603,7 @@ impl<'s> Search<'s> {
         &mut self,
         a: usize,
         b: usize,
-        fixed: bool,
+        outcome: Option<&Outcome>,
         next: impl Fn(&mut Self) -> Result<bool, EarlyEnd>,
     ) -> Result<bool, EarlyEnd> {
         let mut any = false;
@@ -570,7 +613,7 @@ impl<'s> Search<'s> {
             let found = self.conclude(&next)?;
             self.restore_coherence(&saved);
             any |= found;
-            if found && self.enough(fixed) {
+            if found && self.enough(outcome) {
                 break;
             }
         }

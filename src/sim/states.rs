@@ -28,8 +28,9 @@ pub struct States {
 }
 
 impl States {
-    pub(crate) fn of(program: &Program, outcomes: &OutcomeSet) -> States {
-        let columns = program.shown.clone();
+    /// The states of a program that is done with.
+    pub(crate) fn of(mut program: Program, outcomes: &OutcomeSet) -> States {
+        let columns = std::mem::take(&mut program.shown);
         let parts: SmallVec<[usize; 8]> =
             columns.iter().flat_map(|s| s.parts.iter().copied()).collect();
         let mut states = States { columns, width: outcomes.width(), ..States::default() };
@@ -45,7 +46,7 @@ impl States {
             let new = |v: &Val| sorted.partition_point(|s| s < v) as u32;
             renumbered.push(values.iter().map(new).collect());
             states.starts.push(states.texts.len());
-            states.texts.extend(sorted.iter().map(|v| show(program, *v, o)));
+            states.texts.extend(sorted.iter().map(|v| show(&program, *v, o)));
         }
         let stride = parts.len() * states.width;
         let mut rows = Vec::with_capacity(outcomes.len() * stride);
