@@ -441,9 +441,12 @@ fn stopped(
 }
 
 fn out_of_memory(test: &Test, options: &Options, results: &Results) -> Box<Diag> {
-    let mib = options.memory >> 20;
+    let most = match options.memory {
+        few if few < 1 << 20 => format!("{} KiB", few >> 10),
+        many => format!("{} MiB", many >> 20),
+    };
     Diag::new(format!(
-        "{}: no answer within {mib} MiB for outcomes ({} outcomes found)",
+        "{}: no answer within {most} for outcomes ({} outcomes found)",
         test.name,
         results.outcomes.len()
     ))

@@ -51,7 +51,7 @@ pub trait Judge {
 
 /// What one more outcome may cost by enumeration before the solver is thought to be cheaper. The
 /// solver carries every outcome that is known as a clause, so each outcome costs it more than the last.
-const NODES_PER_OUTCOME: u64 = 16;
+const NODES_PER_OUTCOME: u64 = 64;
 
 pub struct Search<'s> {
     program: &'s Program,
@@ -459,10 +459,8 @@ impl<'s> Search<'s> {
         let before = |a: u16, b: u16| co.contains(usize::from(a), usize::from(b));
         let mut last: Option<u16> = None;
         for z in writes.iter().copied().filter(|z| *z != link) {
-            if before(z, link) {
-                if last.is_none_or(|last| before(last, z)) {
-                    last = Some(z);
-                }
+            if before(z, link) && last.is_none_or(|last| before(last, z)) {
+                last = Some(z);
             }
         }
         let Some(last) = last else { return false };

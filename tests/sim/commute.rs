@@ -218,6 +218,17 @@ fn aarch64_agrees_with_the_reference() {
 
 /// Each of some threads updates `x`, by its number in an operation; some look at what was there.
 fn family(threads: usize, op: &str, looks: impl Fn(usize) -> bool, reader: bool) -> Outcomes {
+    let options = Options { engine: Engine::Enumerate, ..Options::default() };
+    simulated(threads, op, looks, reader, &options).expect("an answer")
+}
+
+fn simulated(
+    threads: usize,
+    op: &str,
+    looks: impl Fn(usize) -> bool,
+    reader: bool,
+    options: &Options,
+) -> Result<Outcomes, String> {
     let mut text = "C family\n{ x=0; }\n".to_string();
     let mut seen = String::new();
     for t in 0..threads {
@@ -241,8 +252,7 @@ fn family(threads: usize, op: &str, looks: impl Fn(usize) -> bool, reader: bool)
     let test = litmus::read(&Source::new("family.litmus", text)).expect("a test");
     let model = cat::load("rc11", &LoadOptions::new(Arch::C)).expect("a built-in model");
     let model = Model::load(&model).expect("a built-in model can be simulated");
-    let options = Options { engine: Engine::Enumerate, ..Options::default() };
-    Simulator::default().simulate(&test, &model, &options).expect("an answer")
+    Simulator::default().simulate(&test, &model, options).map_err(|e| e.to_string())
 }
 
 /// Orders that nobody observes are one: what is enumerated is what is observed.
@@ -265,4 +275,18 @@ fn the_order_of_what_commutes_is_not_enumerated() {
     let found = family(6, "add", |_| true, false);
     assert_eq!(found.states.len(), 720);
     assert!(found.stats.nodes < 5 * 720, "{} partial executions", found.stats.nodes);
+}
+
+/// Outcomes that take more memory than they may are an error of the test, which says how much that is.
+#[test]
+fn outcomes_take_so_much_memory_and_no_more() {
+    for engine in [Engine::Auto, Engine::Enumerate, Engine::Solve] {
+        let few = Options { engine, memory: 1 << 20, ..Options::default() };
+        let found = simulated(6, "add", |_| true, false, &few).expect("an answer");
+        assert_eq!(found.states.len(), 720, "{engine:?}");
+        let none = Options { engine, memory: 1 << 12, ..Options::default() };
+        let error = simulated(7, "add", |_| true, false, &none).expect_err("too many outcomes");
+        assert!(error.contains("no answer within 4 KiB for outcomes"), "{engine:?}: {error}");
+        assert!(error.contains("--memory"), "{engine:?}: {error}");
+    }
 }
