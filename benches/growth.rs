@@ -1,4 +1,4 @@
-//! How the time of one test grows with its size, on one core: six families, each with a size that
+//! How the time of one test grows with its size, on one core: nine families, each with a size that
 //! counts one thing. A family ends at the first size that takes longer than the limit.
 //!
 //!     HERD7="herd7" cargo bench --bench growth -- --limit 20 --plot docs/growth.svg
@@ -24,10 +24,13 @@ use litmake::sim::{Model, Options, Simulator};
 /// A family: what its size counts, and the test of a size.
 type Family = (&'static str, &'static str, fn(usize) -> String);
 
-const FAMILIES: [Family; 6] = [
+const FAMILIES: [Family; 9] = [
     ("store buffering around a ring", "threads", ring),
     ("readers of two locations", "threads that read", readers),
     ("updates of one location", "threads that add", updates),
+    ("different updates", "threads that add", amounts),
+    ("updates that are looked at", "threads that add", counters),
+    ("writers of one location", "threads that store, and two that load", writers),
     ("reads of one location", "stores, and as many loads", reads),
     ("a message of many fields", "fields", fields),
     ("stores of two threads", "stores a thread", stores),
@@ -94,6 +97,33 @@ fn updates(n: usize) -> String {
     let add = "  int r0 = atomic_fetch_add_explicit(x, 1, memory_order_relaxed);\n";
     let threads: Vec<String> = (0..n).map(|i| thread(i, &["x".into()], add)).collect();
     c("updates", n, &threads, &format!("x={n}"))
+}
+
+/// Each thread adds a number of its own, and nobody looks at what was there.
+fn amounts(n: usize) -> String {
+    let add =
+        |i| format!("  int r0 = atomic_fetch_add_explicit(x, {}, memory_order_relaxed);\n", i + 1);
+    let threads: Vec<String> = (0..n).map(|i| thread(i, &["x".into()], &add(i))).collect();
+    c("amounts", n, &threads, &format!("x={}", n * (n + 1) / 2))
+}
+
+/// Each thread adds one to a counter, and all look at what was there.
+fn counters(n: usize) -> String {
+    let add = "  int r0 = atomic_fetch_add_explicit(x, 1, memory_order_relaxed);\n";
+    let threads: Vec<String> = (0..n).map(|i| thread(i, &["x".into()], add)).collect();
+    let each: Vec<String> = (0..n).map(|i| format!("{i}:r0={i}")).collect();
+    c("counters", n, &threads, &both(&each))
+}
+
+/// Each thread stores a value of its own; two others load twice.
+fn writers(n: usize) -> String {
+    let place = ["x".to_string()];
+    let mut threads: Vec<String> =
+        (0..n).map(|i| thread(i, &place, &store("x", i + 1, "relaxed"))).collect();
+    let loads = load("r0", "x", "relaxed") + &load("r1", "x", "relaxed");
+    threads.extend((n..n + 2).map(|i| thread(i, &place, &loads)));
+    let seen: Vec<String> = (n..n + 2).map(|t| format!("{t}:r0=1 /\\ {t}:r1={n}")).collect();
+    c("writers", n, &threads, &both(&seen))
 }
 
 /// One thread stores different values, one after the other; another one loads as often.
@@ -228,8 +258,8 @@ fn plot(curves: &[(&str, &str, Curve, Curve)], limit: Duration) -> String {
     let y = |s: f64| TOP + H * (1.0 - (s.max(LEAST) / LEAST).log10() / (most / LEAST).log10());
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 940 470\" font-family=\"sans-serif\" \
-         font-size=\"11\">\n<rect width=\"940\" height=\"470\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 940 700\" font-family=\"sans-serif\" \
+         font-size=\"11\">\n<rect width=\"940\" height=\"700\" fill=\"white\"/>\n"
     );
     for (i, (name, counts, ours, theirs)) in curves.iter().enumerate() {
         let _ = writeln!(out, "<g transform=\"translate({},{})\">", i % 3 * 312, i / 3 * 230);
@@ -282,6 +312,6 @@ fn plot(curves: &[(&str, &str, Curve, Curve)], limit: Duration) -> String {
         }
         out += "</g>\n";
     }
-    out += "<text x=\"45\" y=\"462\"><tspan fill=\"#2060c0\">litmake</tspan>, <tspan fill=\"#c05020\">herd7</tspan>: seconds for one test; \u{d7}: not within the limit</text>\n</svg>\n";
+    out += "<text x=\"45\" y=\"692\"><tspan fill=\"#2060c0\">litmake</tspan>, <tspan fill=\"#c05020\">herd7</tspan>: seconds for one test; \u{d7}: not within the limit</text>\n</svg>\n";
     out
 }

@@ -21,7 +21,7 @@
 //!     let model = Model::load(&cat::load(name, &LoadOptions::new(test.arch))?)?;
 //!     let outcomes = simulator.simulate(&test, &model, &Options::default())?;
 //!     let shown = |(name, value): &(_, _)| format!("{name}={value}");
-//!     let state = |s: &litmake::sim::State| s.iter().map(shown).collect::<Vec<_>>().join("; ");
+//!     let state = |s: litmake::sim::State| s.iter().map(shown).collect::<Vec<_>>().join("; ");
 //!     Ok(outcomes.states.iter().map(state).collect())
 //! };
 //!

@@ -63,7 +63,8 @@ fn tests(seed: u64) -> Vec<Test> {
 fn outcomes(test: &Test, model: &Model) -> Result<Vec<litmake::sim::State>, String> {
     let options = Options { timeout: Some(Duration::from_secs(20)), ..Options::default() };
     let found = Simulator::default().simulate(test, model, &options);
-    let mut states = found.map_err(|e| e.message.clone())?.states;
+    let found = found.map_err(|e| e.message.clone())?;
+    let mut states: Vec<_> = found.states.iter().collect();
     states.sort();
     Ok(states)
 }

@@ -89,6 +89,10 @@ pub struct Args {
     #[arg(long, value_name = "S")]
     timeout: Option<f64>,
 
+    /// Give up on a test whose outcomes take more than so many MiB while they are looked for
+    #[arg(long, value_name = "MIB", default_value_t = 128)]
+    memory: usize,
+
     /// How to search the executions; all engines find the same outcomes
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineName,
@@ -230,6 +234,10 @@ fn run(args: &Args) -> Result<bool> {
         Some(_) => return Err(Diag::new("--timeout wants a number of seconds above 0")),
         None => None,
     };
+    let memory = match args.memory {
+        0 => return Err(Diag::new("--memory wants a number of MiB above 0")),
+        mib => mib.saturating_mul(1 << 20),
+    };
     let conf = match &args.conf {
         Some(name) => conf::read(&conf::find(name, "configuration file", &args.include, &Disk)?)?,
         None => Conf::default(),
@@ -240,7 +248,7 @@ fn run(args: &Args) -> Result<bool> {
     }
     let named = ByName::read(&args.named)?;
     let paths = list::tests(&args.inputs)?;
-    let options = Options { unroll, timeout, engine: args.engine.into() };
+    let options = Options { unroll, timeout, memory, engine: args.engine.into() };
     let mut features = Features::default();
     for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
@@ -457,19 +465,20 @@ fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
 }
 
 fn block(test: &litmus::Test, outcomes: &Outcomes, hash: bool) -> String {
-    let lines = outcomes.states.iter().map(|state| {
-        let parts: [usize; 2] =
-            state.iter().fold([0, 0], |[a, b], (name, value)| [a + name.len(), b + value.len()]);
-        let mut line = String::with_capacity(parts[0] + parts[1] + 3 * state.len());
-        for (i, (name, value)) in state.iter().enumerate() {
+    // Lines of one test are about equally long.
+    let mut length = 0;
+    let lines = outcomes.states.rows().map(|state| {
+        let mut line = String::with_capacity(length);
+        for (i, (name, value)) in state.enumerate() {
             if i > 0 {
                 line.push(' ');
             }
             line.push_str(name);
             line.push('=');
-            line.push_str(value);
+            line.push_str(&value);
             line.push(';');
         }
+        length = line.len();
         line
     });
     let mut entry = LogEntry::new(
@@ -515,8 +524,8 @@ fn text_hash(test: &litmus::Test) -> String {
 fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
     let states: Vec<serde_json::Value> = outcomes
         .states
-        .iter()
-        .map(|s| s.iter().map(|(k, v)| (k.clone(), serde_json::Value::from(v.as_str()))).collect())
+        .rows()
+        .map(|s| s.map(|(k, v)| (k.to_string(), serde_json::Value::from(v))).collect())
         .collect();
     let value = serde_json::json!({
         "test": test.name,

@@ -69,8 +69,8 @@ impl Models {
         let interleaved = self.simulator.simulate(test, sc, &options)?;
         Ok(Expected {
             model: name,
-            allowed: allowed.states.into_iter().collect(),
-            interleaved: interleaved.states.into_iter().collect(),
+            allowed: allowed.states.iter().collect(),
+            interleaved: interleaved.states.iter().collect(),
             undefined: allowed.undefined,
             cut: allowed.cut,
         })

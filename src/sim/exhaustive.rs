@@ -76,6 +76,9 @@ impl Exhaustive<'_> {
             if late(self.deadline) {
                 return Err(EarlyEnd::TimedOut);
             }
+            if results.is_full(0) {
+                return Err(EarlyEnd::OutOfMemory);
+            }
             let mut co = Rel::empty(n);
             for order in &orders {
                 for (i, a) in order.iter().enumerate() {

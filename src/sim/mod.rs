@@ -4,6 +4,7 @@
 //! them, and `search` or `solver` goes through their executions. Only `lower` knows tests as text.
 
 mod bodies;
+mod chain;
 mod domain;
 mod eval;
 mod exhaustive;
@@ -24,6 +25,7 @@ mod solver;
 mod specialise;
 #[cfg(test)]
 mod spirv;
+mod states;
 mod steps;
 mod symmetry;
 mod theory;
@@ -38,7 +40,6 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use compact_str::{CompactString, ToCompactString, format_compact};
-use smallvec::SmallVec;
 
 use bodies::Bodies;
 use eval::{CompiledJudge, Machine};
@@ -55,13 +56,14 @@ use litmake_lang::c11::lower::Dialect;
 use litmake_litmus::c::macros::Macros;
 use litmake_litmus::{Arch, Quantifier, Test};
 use litmake_ops::eval::sign_extend;
-use litmake_ops::{Op, Tags, Val, mask};
+use litmake_ops::{Op, Tags, Val};
 use path::{Path, PathError};
-use program::{Observable, ObservedPlace, Program, Shown};
+use program::{Observable, ObservedPlace, Program};
 use reach::Reach;
-use results::{EarlyEnd, Outcome, Results, Stats, holds};
+use results::{EarlyEnd, Results, Stats, holds};
 use search::{Judge, Search};
 use skeleton::{Cells, Skeleton};
+pub use states::{States, state};
 use steps::CompiledModel;
 use symmetry::Symmetry;
 use theory::Theory;
@@ -77,13 +79,16 @@ pub struct Options {
     pub unroll: u32,
     /// How long a simulation may take; `None` for as long as it needs.
     pub timeout: Option<Duration>,
+    /// How many bytes its outcomes may take while they are looked for. Where they are read later, as
+    /// text, they take several times as much.
+    pub memory: usize,
     /// How executions are gone through.
     pub engine: Engine,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { unroll: 2, timeout: None, engine: Engine::Auto }
+        Options { unroll: 2, timeout: None, memory: MEMORY, engine: Engine::Auto }
     }
 }
 
@@ -116,8 +121,8 @@ const MOST_EVENTS: usize = u16::MAX as usize;
 /// How often the reference finds paths anew with the values that the paths before write.
 const MOST_TURNS: usize = 16;
 
-/// Room for outcomes at the start; most tests have no more.
-const USUAL: usize = 14;
+/// How many bytes the outcomes of a test may take, if nobody says: some millions of them fit.
+const MEMORY: usize = 128 << 20;
 
 /// A model ready to simulate under.
 pub struct Model {
@@ -219,7 +224,7 @@ pub type State = Vec<(CompactString, CompactString)>;
 #[derive(Clone, Debug)]
 pub struct Outcomes {
     /// Each final state, sorted.
-    pub states: Vec<State>,
+    pub states: States,
     /// How many of the outcomes satisfy the condition, and how many do not.
     pub positive: u64,
     /// How many of the outcomes do not satisfy the condition.
@@ -290,8 +295,7 @@ impl Simulator {
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
-        let mut results = Results::default();
-        results.outcomes.reserve(USUAL);
+        let mut results = Results::new(options.memory);
         let deadline = options.timeout.map(|t| start + t);
         // Flags of an interpreted model, by number.
         let mut names = Vec::new();
@@ -310,8 +314,8 @@ impl Simulator {
         };
         let mut positive = 0;
         let mut negative = 0;
-        for o in &results.outcomes {
-            if holds(&program.condition, &program, o) {
+        for o in results.outcomes.iter() {
+            if holds(&program.condition, &program, &o) {
                 positive += 1;
             } else {
                 negative += 1;
@@ -336,10 +340,10 @@ impl Simulator {
             format!("{} in `{}`", d.what.text(), inst.map_or("", |i| i.text.as_str()))
         });
         Ok(Outcomes {
-            states: states(&program, &results.outcomes),
             positive,
             negative,
             quantifier: program.quantifier,
+            states: States::of(program, &results.outcomes),
             undefined: undefined_by.is_some() || flags.iter().any(|f| f == UNDEFINED),
             undefined_by,
             arithmetic,
@@ -391,12 +395,21 @@ impl Simulator {
         };
         let mut look = |picked: Vec<&Path>, results: &mut Results| {
             let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
-            skeleton.ordered = symmetry.ordered(&skeleton);
             if let Some(domains) = &domains {
                 skeleton.compare_values(exprs, domains);
             }
-            results.stats.skeletons += 1;
             let parts = model.parts(program.arch, &skeleton);
+            // The proof for chains is the model's; that accesses are whole may tell orders apart as well.
+            if let (Some(fast), None) = (fast, &parts) {
+                let mut judge = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
+                let chains = chain::chains(&skeleton, exprs, &mut judge).map_err(EarlyEnd::Model);
+                match chains {
+                    Ok(chains) => skeleton.chains = chains,
+                    Err(early) => return stopped(Err(early), test, model, options, results),
+                }
+            }
+            skeleton.ordered = symmetry.ordered(&skeleton);
+            results.stats.skeletons += 1;
             // The solver has the model's requirements alone.
             let enumerated = options.engine == Engine::Enumerate || parts.is_some();
             let Some(fast) = fast else {
@@ -452,7 +465,7 @@ impl Simulator {
             }
             // If an allowed execution takes a path with an error, that is the result of the test.
             if let Some(error) = picked.iter().find_map(|path| path.error.as_deref()) {
-                let mut aside = Results { stats: results.stats, ..Results::default() };
+                let mut aside = results.aside();
                 look(picked, &mut aside)?;
                 results.stats = aside.stats;
                 results.error = results.error.take().or(aside.error);
@@ -475,7 +488,7 @@ impl Simulator {
                     doubted.constraints.push((doubt.cond, true));
                     let mut picked = picked.clone();
                     picked[thread] = &doubted;
-                    let mut aside = Results { stats: results.stats, ..Results::default() };
+                    let mut aside = results.aside();
                     look(picked, &mut aside)?;
                     results.stats = aside.stats;
                     if !aside.outcomes.is_empty() {
@@ -502,8 +515,22 @@ fn stopped(
             let done = format!("{} partial executions looked at", results.stats.nodes);
             Err(out_of_time(test, options, &done))
         }
-        _ => Ok(()),
+        Err(EarlyEnd::OutOfMemory) => Err(out_of_memory(test, options, results)),
+        Ok(()) | Err(EarlyEnd::Budget) => Ok(()),
     }
+}
+
+fn out_of_memory(test: &Test, options: &Options, results: &Results) -> Box<Diag> {
+    let most = match options.memory {
+        few if few < 1 << 20 => format!("{} KiB", few >> 10),
+        many => format!("{} MiB", many >> 20),
+    };
+    Diag::new(format!(
+        "{}: no answer within {most} for outcomes ({} outcomes found)",
+        test.name,
+        results.outcomes.len()
+    ))
+    .help("observe fewer places, or let outcomes take more memory with --memory")
 }
 
 fn out_of_time(test: &Test, options: &Options, done: &str) -> Box<Diag> {
@@ -701,42 +728,6 @@ fn is_annotated(ops: &[Op], of: Tags) -> bool {
         Op::If { yes, no, .. } => is_annotated(yes, of) || is_annotated(no, of),
         _ => false,
     })
-}
-
-fn states(program: &Program, outcomes: &rustc_hash::FxHashSet<Outcome>) -> Vec<State> {
-    let parts: SmallVec<[usize; 8]> =
-        program.shown.iter().flat_map(|s| s.parts.iter().copied()).collect();
-    let mut seen: Vec<Outcome> = outcomes
-        .iter()
-        .map(|o| parts.iter().map(|i| signed(o[*i], &program.observed[*i])).collect())
-        .collect();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.iter().map(|values| state(program, values.iter().copied())).collect()
-}
-
-/// A final state as it is shown, from the values of the shown parts in order.
-pub fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> State {
-    let column = |s: &Shown| {
-        if let ([i], false) = (&s.parts[..], s.array) {
-            let value = values.next().unwrap_or(Val::ZERO);
-            return (s.label.clone(), show(program, value, &program.observed[*i]));
-        }
-        let parts = s.parts.iter().zip(&mut values);
-        let texts: Vec<CompactString> =
-            parts.map(|(i, v)| show(program, v, &program.observed[*i])).collect();
-        let text = texts.join(",");
-        (s.label.clone(), if s.array { format_compact!("{{{text}}}") } else { text.into() })
-    };
-    program.shown.iter().map(column).collect()
-}
-
-/// Shifts signed values so that they sort as numbers. [`show`] undoes it.
-fn signed(v: Val, o: &Observable) -> Val {
-    match v {
-        Val::Int(x) => Val::Int(x & mask(o.bits)),
-        other => other,
-    }
 }
 
 /// A value as states show it, where this is observed.

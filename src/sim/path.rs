@@ -60,7 +60,7 @@ pub enum Kind {
 }
 
 /// An event of a path. An access is one event here; a skeleton may split it into cells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PathEvent {
     /// What it is.
     pub kind: Kind,

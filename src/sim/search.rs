@@ -4,9 +4,13 @@
 //! Decisions come in the order in which they matter: reads that observed values depend on,
 //! which write is last at each observed place, the other reads, then the rest of coherence.
 //! Once the outcome is fixed, one consistent completion is enough.
+//!
+//! In a chain, sources and coherence follow from each other. If it commutes, only the order of those
+//! pairs is decided early of which one is the link whose value matters.
 
 use smallvec::SmallVec;
 
+use super::chain::Link;
 use super::eval::Choices;
 use super::expr::Exprs;
 use super::program::{Cond, Program};
@@ -47,7 +51,7 @@ pub trait Judge {
 
 /// What one more outcome may cost by enumeration before the solver is thought to be cheaper. The
 /// solver carries every outcome that is known as a clause, so each outcome costs it more than the last.
-const NODES_PER_OUTCOME: u64 = 16;
+const NODES_PER_OUTCOME: u64 = 64;
 
 pub struct Search<'s> {
     program: &'s Program,
@@ -70,6 +74,19 @@ pub struct Search<'s> {
     leaves: Vec<u64>,
     /// Unused copies of coherence, for reuse.
     spare: Vec<Coherence>,
+    /// For each chain that commutes, which of its links matter.
+    matters: Vec<Matters>,
+    /// The reads whose sources follow from coherence at this point, in the order in which that was found.
+    forced: Vec<usize>,
+}
+
+/// Which links of a chain have a value on which an outcome may depend.
+#[derive(Default)]
+struct Matters {
+    /// For each link, whether what it reads is used beyond the chain.
+    links: Vec<bool>,
+    /// Other reads of the cell that matter. What they return is what their source leaves behind.
+    readers: Vec<usize>,
 }
 
 /// Coherence as it was before a decision.
@@ -84,6 +101,8 @@ enum Decision {
     Read(usize),
     /// Which write of a cell is last.
     Last(u16),
+    /// Which of two links of a chain is first.
+    Order(usize, usize, usize),
 }
 
 impl<'s> Search<'s> {
@@ -112,6 +131,8 @@ impl<'s> Search<'s> {
             order: Vec::new(),
             leaves: Vec::new(),
             spare: Vec::new(),
+            matters: Vec::new(),
+            forced: Vec::new(),
         };
         search.order_decisions();
         search
@@ -120,13 +141,64 @@ impl<'s> Search<'s> {
     fn order_decisions(&mut self) {
         let relevant = self.values.relevant(self.values.shown_vars());
         for want in [true, false] {
-            for (access, relevant) in self.values.accesses.iter().zip(&relevant) {
-                if *relevant == want {
+            for (k, access) in self.values.accesses.iter().enumerate() {
+                // What the read of a link returns follows from the order of the chain.
+                if (relevant[k] && self.values.link(k).is_none()) == want {
                     self.order.extend((access.first..access.end).map(Decision::Read));
                 }
             }
             if want {
+                self.order_links(&relevant);
                 self.order.extend(self.values.shown_cells().into_iter().map(Decision::Last));
+            }
+        }
+    }
+
+    /// Adds the pairs of links in chains that commute, if some value of the chain matters.
+    fn order_links(&mut self, relevant: &[bool]) {
+        let skeleton = self.skeleton;
+        for (c, chain) in skeleton.chains.iter().enumerate() {
+            let mut matters = Matters::default();
+            matters.links.resize(chain.links.len(), false);
+            for (k, access) in self.values.accesses.iter().enumerate().filter(|(k, _)| relevant[*k])
+            {
+                match self.values.link(k) {
+                    Some((of, link)) if of == c => matters.links[link] = true,
+                    Some(_) => {}
+                    None => matters.readers.extend(
+                        (access.first..access.end)
+                            .filter(|r| skeleton.reads[*r].cell == chain.cell),
+                    ),
+                }
+            }
+            let any = matters.links.contains(&true) || !matters.readers.is_empty();
+            if chain.sum.is_some() && any {
+                let pairs = (1..chain.links.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+                self.order.extend(pairs.map(|(a, b)| Decision::Order(c, a, b)));
+            }
+            self.matters.push(matters);
+        }
+    }
+
+    /// Whether a value depends on what this link of a chain reads or leaves behind.
+    fn matters(&self, chain: usize, link: usize) -> bool {
+        let write = Some(self.skeleton.chains[chain].links[link].write);
+        let Matters { links, readers } = &self.matters[chain];
+        links[link] || readers.iter().any(|read| self.values.source(*read) == write)
+    }
+
+    /// Whether a decision has been made, or need not be made here.
+    fn is_made(&self, decision: Decision) -> bool {
+        match decision {
+            Decision::Read(i) => self.values.source(i).is_some(),
+            Decision::Last(_) => false,
+            Decision::Order(chain, a, b) => {
+                let write =
+                    |link: usize| usize::from(self.skeleton.chains[chain].links[link].write);
+                let co = &self.choices.co_lower;
+                co.contains(write(a), write(b))
+                    || co.contains(write(b), write(a))
+                    || !self.matters(chain, a) && !self.matters(chain, b)
             }
         }
     }
@@ -145,12 +217,13 @@ impl<'s> Search<'s> {
         self.order.retain(|d| match d {
             Decision::Read(i) => reads[*i].candidates.len() != 1,
             Decision::Last(cell) => writes[usize::from(*cell)].len() > 2,
+            Decision::Order(..) => true,
         });
         if !self.judge.bind(self.skeleton, &self.choices).map_err(EarlyEnd::Model)? {
             return Ok(());
         }
         self.count_leaves();
-        self.decide(0).map(|_| ())
+        self.conclude(|s| s.decide(0, None)).map(|_| ())
     }
 
     /// Estimates how many executions lie below each decision: the product of the choices below,
@@ -162,6 +235,7 @@ impl<'s> Search<'s> {
             leaves = leaves.saturating_mul(match decision {
                 Decision::Read(i) => self.skeleton.reads[*i].candidates.len() as u64,
                 Decision::Last(cell) => self.skeleton.writes[usize::from(*cell)].len() as u64 - 1,
+                Decision::Order(..) => 2,
             });
             self.leaves[level] = leaves;
         }
@@ -171,25 +245,43 @@ impl<'s> Search<'s> {
     fn count(&mut self) -> Result<(), EarlyEnd> {
         self.results.stats.nodes += 1;
         let nodes = self.results.stats.nodes;
-        if nodes.is_multiple_of(1024) && late(self.deadline) {
-            return Err(EarlyEnd::TimedOut);
+        if nodes.is_multiple_of(1024) {
+            if late(self.deadline) {
+                return Err(EarlyEnd::TimedOut);
+            }
+            if self.results.is_full(0) {
+                return Err(EarlyEnd::OutOfMemory);
+            }
         }
         let new = (self.results.outcomes.len() - self.outcomes_before) as u64;
         let limit = self.node_limit.saturating_add(NODES_PER_OUTCOME * new);
         if nodes > limit { Err(EarlyEnd::Budget) } else { Ok(()) }
     }
 
-    /// Explores below the first `level` decisions; true if a consistent execution was found.
-    fn decide(&mut self, level: usize) -> Result<bool, EarlyEnd> {
+    /// Explores below the first `level` decisions; true if a consistent execution was found. An
+    /// outcome that was known before the last decision has been looked up.
+    fn decide(&mut self, level: usize, known: Option<&Outcome>) -> Result<bool, EarlyEnd> {
         self.count()?;
-        if !self.values.follow()
+        let mut level = level;
+        if !self.skeleton.chains.is_empty() {
+            let rest = self.order[level..].iter();
+            level += rest.take_while(|d| self.is_made(**d)).count();
+        }
+        if !self.values.follow(&self.choices.co_lower)
             || self.values.broken_constraint().is_some()
             || !self.values.circle().is_empty()
         {
             return Ok(false);
         }
-        let outcome = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
-        if let Some(outcome) = &outcome {
+        let found;
+        let outcome = match known {
+            Some(_) => known,
+            None => {
+                found = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
+                found.as_ref()
+            }
+        };
+        if let (Some(outcome), None) = (outcome, known) {
             if self.filter.is_some_and(|f| !holds(f, self.program, outcome)) {
                 return Ok(false);
             }
@@ -202,17 +294,21 @@ impl<'s> Search<'s> {
         if !self.judge.may_allow(&self.choices, look) {
             return Ok(false);
         }
-        let fixed = outcome.is_some();
         match self.order.get(level).copied() {
-            Some(Decision::Read(i)) => self.decide_read(level, i, fixed),
-            Some(Decision::Last(cell)) => self.decide_last(level, cell, fixed),
-            None => self.decide_pairs(&outcome),
+            Some(Decision::Read(i)) => self.decide_read(level, i, outcome),
+            Some(Decision::Last(cell)) => self.decide_last(level, cell, outcome),
+            Some(Decision::Order(chain, a, b)) => {
+                let write = |l: usize| self.skeleton.chains[chain].links[l].write;
+                let (a, b) = (usize::from(write(a)), usize::from(write(b)));
+                self.decide_pair(a, b, outcome, |s| s.decide(level + 1, outcome))
+            }
+            None => self.decide_pairs(outcome),
         }
     }
 
     /// Whether a consistent execution makes its siblings superfluous.
-    fn enough(&mut self, fixed: bool) -> bool {
-        fixed && !self.flags_open()
+    fn enough(&mut self, outcome: Option<&Outcome>) -> bool {
+        outcome.is_some() && !self.flags_open()
     }
 
     /// Whether a flag that has not been raised could be raised by some completion.
@@ -220,38 +316,172 @@ impl<'s> Search<'s> {
         self.judge.may_flag(&self.choices, &self.results.flags)
     }
 
-    fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, EarlyEnd> {
+    fn decide_read(
+        &mut self,
+        level: usize,
+        i: usize,
+        outcome: Option<&Outcome>,
+    ) -> Result<bool, EarlyEnd> {
         let skeleton = self.skeleton;
-        let read = &skeleton.reads[i];
-        let event = usize::from(read.event);
         let mut any = false;
-        for w in &read.candidates {
-            let source = usize::from(*w);
-            self.values.decide(i, Some(*w));
-            for other in &read.candidates {
-                if other != w {
-                    self.choices.rf_upper.remove(usize::from(*other), event);
-                }
-            }
-            self.choices.rf_lower.insert(source, event);
+        let saved = (!skeleton.chains.is_empty()).then(|| self.save_coherence());
+        for w in &skeleton.reads[i].candidates {
             let before = self.choices.rf_stamp;
-            self.choices.rf_stamp = self.next_stamp();
-            let found = self.decide(level + 1)?;
-            self.choices.rf_lower.remove(source, event);
+            self.choose(i, *w);
+            let found = self.conclude(|s| s.decide(level + 1, outcome))?;
+            self.open(i);
             self.choices.rf_stamp = before;
-            for other in &read.candidates {
-                self.choices.rf_upper.insert(usize::from(*other), event);
+            if let Some(saved) = &saved {
+                self.restore_coherence(saved);
             }
-            self.values.decide(i, None);
             any |= found;
-            if found && self.enough(fixed) {
-                return Ok(true);
+            if found && self.enough(outcome) {
+                break;
             }
         }
+        self.spare.extend(saved);
         Ok(any)
     }
 
-    fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, EarlyEnd> {
+    /// Decides the source of a read.
+    fn choose(&mut self, i: usize, source: u16) {
+        let read = &self.skeleton.reads[i];
+        let event = usize::from(read.event);
+        self.values.decide(i, Some(source));
+        for other in read.candidates.iter().filter(|w| **w != source) {
+            self.choices.rf_upper.remove(usize::from(*other), event);
+        }
+        self.choices.rf_lower.insert(usize::from(source), event);
+        self.choices.rf_stamp = self.next_stamp();
+    }
+
+    /// Opens a read again.
+    fn open(&mut self, i: usize) {
+        let read = &self.skeleton.reads[i];
+        let event = usize::from(read.event);
+        for w in &read.candidates {
+            self.choices.rf_lower.remove(usize::from(*w), event);
+            self.choices.rf_upper.insert(usize::from(*w), event);
+        }
+        self.values.decide(i, None);
+    }
+
+    /// Draws the conclusions from what is decided in chains, and goes on from there if there is no
+    /// contradiction. What was concluded of reads is taken back; coherence is not.
+    fn conclude(
+        &mut self,
+        next: impl FnOnce(&mut Self) -> Result<bool, EarlyEnd>,
+    ) -> Result<bool, EarlyEnd> {
+        if self.skeleton.chains.is_empty() {
+            return next(self);
+        }
+        let (forced, stamp) = (self.forced.len(), self.choices.rf_stamp);
+        let found = if self.settle() { next(self)? } else { false };
+        while self.forced.len() > forced
+            && let Some(i) = self.forced.pop()
+        {
+            self.open(i);
+        }
+        self.choices.rf_stamp = stamp;
+        Ok(found)
+    }
+
+    /// The source of each link is the write just before it; false if that cannot be. Ends when nothing
+    /// more follows.
+    fn settle(&mut self) -> bool {
+        let skeleton = self.skeleton;
+        loop {
+            let stamp = self.stamp;
+            for chain in &skeleton.chains {
+                let writes = &skeleton.writes[usize::from(chain.cell)];
+                for Link { write, read } in &chain.links {
+                    let fits = match self.values.source(*read) {
+                        Some(source) => self.is_next(writes, source, *write),
+                        None => self.find_source(writes, *write, *read),
+                    };
+                    if !fits {
+                        return false;
+                    }
+                }
+            }
+            if self.stamp == stamp {
+                return true;
+            }
+        }
+    }
+
+    /// Orders all writes of a cell so that `b` comes right after `a`; false if that cannot be.
+    fn is_next(&mut self, writes: &[u16], a: u16, b: u16) -> bool {
+        let (a, b) = (usize::from(a), usize::from(b));
+        if self.is_right_after(a, b) {
+            return true;
+        }
+        let mut fits = self.put(a, b);
+        for z in writes.iter().map(|z| usize::from(*z)).filter(|z| *z != a && *z != b) {
+            if self.choices.co_lower.contains(a, z) {
+                fits = fits && self.put(b, z);
+            } else if self.choices.co_lower.contains(z, b) {
+                fits = fits && self.put(z, a);
+            }
+        }
+        fits
+    }
+
+    /// Whether coherence has `b` after `a`, and each other write on the same side of both as far as it is
+    /// decided for one.
+    fn is_right_after(&self, a: usize, b: usize) -> bool {
+        let Choices { co_lower, co_upper, .. } = &self.choices;
+        let without = |word: usize, e: usize| if e / 64 == word { !(1 << (e % 64)) } else { !0u64 };
+        // What comes after `a` comes after `b`, and what can come after `a` can come after `b`.
+        let after = |(word, (a_row, b_row)): (usize, (&u64, &u64))| {
+            a_row & !b_row & without(word, a) & without(word, b) == 0
+        };
+        co_lower.contains(a, b)
+            && co_lower.row(a).iter().zip(co_lower.row(b)).enumerate().all(after)
+            && co_upper.row(a).iter().zip(co_upper.row(b)).enumerate().all(after)
+    }
+
+    fn put(&mut self, a: usize, b: usize) -> bool {
+        let fits = !self.choices.co_lower.contains(b, a);
+        if fits {
+            self.order_pair(a, b);
+        }
+        fits
+    }
+
+    /// Decides the read of a link if the write just before the link is known; false if that is no
+    /// candidate.
+    fn find_source(&mut self, writes: &[u16], link: u16, read: usize) -> bool {
+        let co = &self.choices.co_lower;
+        if co.row(usize::from(link)) != self.choices.co_upper.row(usize::from(link)) {
+            return true;
+        }
+        let before = |a: u16, b: u16| co.contains(usize::from(a), usize::from(b));
+        let mut last: Option<u16> = None;
+        for z in writes.iter().copied().filter(|z| *z != link) {
+            if before(z, link) && last.is_none_or(|last| before(last, z)) {
+                last = Some(z);
+            }
+        }
+        let Some(last) = last else { return false };
+        let others = || writes.iter().copied().filter(|z| *z != link && *z != last);
+        if others().any(|z| before(z, link) && !before(z, last)) {
+            return true;
+        }
+        if !self.skeleton.reads[read].candidates.contains(&last) {
+            return false;
+        }
+        self.choose(read, last);
+        self.forced.push(read);
+        true
+    }
+
+    fn decide_last(
+        &mut self,
+        level: usize,
+        cell: u16,
+        outcome: Option<&Outcome>,
+    ) -> Result<bool, EarlyEnd> {
         let writes = &self.skeleton.writes[usize::from(cell)];
         let mut any = false;
         let saved = self.save_coherence();
@@ -266,10 +496,10 @@ impl<'s> Search<'s> {
                     self.order_pair(w, last);
                 }
             }
-            let found = self.decide(level + 1)?;
+            let found = self.conclude(|s| s.decide(level + 1, outcome))?;
             self.restore_coherence(&saved);
             any |= found;
-            if found && self.enough(fixed) {
+            if found && self.enough(outcome) {
                 break;
             }
         }
@@ -330,38 +560,58 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// A pair of writes whose order is open. Writes that are read come first: where no order will do,
+    /// it is by these that it shows, and the others need not be gone through.
     fn open_pair(&self) -> Option<(usize, usize)> {
+        let Choices { rf_lower, co_upper, .. } = &self.choices;
+        let is_read = |w: usize| rf_lower.row(w).iter().any(|word| *word != 0);
+        let is_open = |a: usize, b: usize| co_upper.contains(a, b) && co_upper.contains(b, a);
+        let mut other = None;
         for writes in &self.skeleton.writes {
             for (i, a) in writes.iter().enumerate().skip(1) {
                 for b in &writes[i + 1..] {
                     let (a, b) = (usize::from(*a), usize::from(*b));
-                    if self.choices.co_upper.contains(a, b) && self.choices.co_upper.contains(b, a)
-                    {
-                        return Some((a, b));
+                    if is_open(a, b) {
+                        if is_read(a) && is_read(b) {
+                            return Some((a, b));
+                        }
+                        other = other.or(Some((a, b)));
                     }
                 }
             }
         }
-        None
+        other
     }
 
-    fn decide_pairs(&mut self, outcome: &Option<Outcome>) -> Result<bool, EarlyEnd> {
+    fn decide_pairs(&mut self, outcome: Option<&Outcome>) -> Result<bool, EarlyEnd> {
         let Some((a, b)) = self.open_pair() else {
-            return self.complete(outcome.as_ref());
+            return self.complete(outcome);
         };
+        self.decide_pair(a, b, outcome, |s| {
+            s.count()?;
+            match s.judge.may_allow(&s.choices, Look::Whole) {
+                true => s.decide_pairs(outcome),
+                false => Ok(false),
+            }
+        })
+    }
+
+    /// Goes on with each order of two writes.
+    fn decide_pair(
+        &mut self,
+        a: usize,
+        b: usize,
+        outcome: Option<&Outcome>,
+        next: impl Fn(&mut Self) -> Result<bool, EarlyEnd>,
+    ) -> Result<bool, EarlyEnd> {
         let mut any = false;
         let saved = self.save_coherence();
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
-            self.count()?;
-            let found = if self.judge.may_allow(&self.choices, Look::Whole) {
-                self.decide_pairs(outcome)?
-            } else {
-                false
-            };
+            let found = self.conclude(&next)?;
             self.restore_coherence(&saved);
             any |= found;
-            if found && self.enough(outcome.is_some()) {
+            if found && self.enough(outcome) {
                 break;
             }
         }

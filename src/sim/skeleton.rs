@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::chain::Chain;
 use super::domain::Domains;
 use super::expr::{ExprId, Exprs, Var};
 use super::path::{Kind, Path, PathEvent, Taint};
@@ -234,6 +235,8 @@ pub struct Skeleton<'p> {
     values: Option<Values>,
     /// Pairs of writes of a cell whose order in coherence may be taken for granted, transitively.
     pub ordered: Vec<(u16, u16)>,
+    /// The cells whose read-modify-writes are atomic, as far as that was asked.
+    pub chains: Vec<Chain>,
 }
 
 /// The pairs of events with different values, and those for which this is open.
@@ -364,8 +367,18 @@ impl<'p> Skeleton<'p> {
             }
         }
         let scopes = program.scopes.clone();
-        let ordered = Vec::new();
-        Skeleton { paths, events, reads, writes, first, threads, scopes, values: None, ordered }
+        Skeleton {
+            paths,
+            events,
+            reads,
+            writes,
+            first,
+            threads,
+            scopes,
+            values: None,
+            ordered: Vec::new(),
+            chains: Vec::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -611,6 +624,11 @@ impl<'p> Skeleton<'p> {
             BaseRel::MayDiffer => self.values.iter().for_each(|v| out.copy_from(&v.may_differ)),
             BaseRel::Rf | BaseRel::Co => {}
         }
+    }
+
+    /// Whether no model tells two threads apart that have the same events.
+    pub fn is_exchangeable(&self) -> bool {
+        self.values.is_none() && *self.scopes == Scopes::apart(self.threads.len())
     }
 
     /// The events of a thread, in program order.

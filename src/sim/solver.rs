@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 use std::time::Instant;
 
+use super::chain::{Chain, Link};
 use super::expr::{ExprId, Exprs, Var};
 use super::program::Program;
 use super::reasons::{Atom, Explain};
@@ -23,6 +24,9 @@ use litmake_ops::Val;
 /// For at most so many writes of a cell, clauses make coherence transitive from the start. For more,
 /// a clause is added when a proposal is not transitive.
 const TRANSITIVE: usize = 16;
+
+/// How many bytes the solver needs for a clause beside its literals: its head and two watches.
+const KEPT: usize = 48;
 
 /// A part of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +83,8 @@ pub struct Solver<'s> {
     facts: FxHashMap<Fact, Lit>,
     /// The implications that were learned, by their literals.
     implied: FxHashSet<Vec<Lit>>,
+    /// How many bytes the clauses take that rule out outcomes.
+    kept: usize,
     /// The literal under which outcomes that were found before are ruled out.
     new_outcome: Lit,
     /// The accesses on whose values the outcome or a path depends.
@@ -138,6 +144,7 @@ impl<'s> Solver<'s> {
             co_pairs: Vec::new(),
             facts: FxHashMap::default(),
             implied: FxHashSet::default(),
+            kept: 0,
             new_outcome,
             relevant: Vec::new(),
             values: Values::new(theory, skeleton),
@@ -147,6 +154,7 @@ impl<'s> Solver<'s> {
         };
         solver.add_reads();
         solver.add_coherence();
+        solver.add_chains();
         solver.add_accesses();
         solver.add_last();
         solver
@@ -232,6 +240,40 @@ impl<'s> Solver<'s> {
     fn no_circle(&mut self, a: u16, b: u16, c: u16) {
         let lits = [(a, b), (b, c), (c, a)].map(|pair| !self.co[&pair]);
         self.clause(lits.to_vec());
+    }
+
+    /// Adds clauses: the source of each link of a chain is the write just before it.
+    fn add_chains(&mut self) {
+        let skeleton = self.skeleton;
+        for chain in &skeleton.chains {
+            let (init, rest) = skeleton.writes[usize::from(chain.cell)].split_at(1);
+            let mut users: FxHashMap<u16, Vec<Lit>> = FxHashMap::default();
+            for Link { write, read } in &chain.links {
+                for (k, source) in skeleton.reads[*read].candidates.iter().enumerate() {
+                    let reads = self.rf[*read][k];
+                    if source == write {
+                        self.clause(vec![!reads]);
+                        continue;
+                    }
+                    let users = users.entry(*source).or_default();
+                    users.iter().for_each(|other| {
+                        self.sat.add_clause_reuse(&mut vec![!reads, !*other]);
+                    });
+                    users.push(reads);
+                    let first = init.contains(source);
+                    if !first {
+                        self.clause(vec![!reads, self.co[&(*source, *write)]]);
+                    }
+                    for z in rest.iter().filter(|z| *z != source && *z != write) {
+                        let mut clause = vec![!reads, self.co[&(*write, *z)]];
+                        if !first {
+                            clause.push(!self.co[&(*source, *z)]);
+                        }
+                        self.clause(clause);
+                    }
+                }
+            }
+        }
     }
 
     /// Finds the accesses that matter to outcomes and paths, and adds what they read from constant
@@ -409,6 +451,9 @@ impl<'s> Solver<'s> {
         if late(self.deadline) {
             return Err(EarlyEnd::TimedOut);
         }
+        if self.results.is_full(self.kept) {
+            return Err(EarlyEnd::OutOfMemory);
+        }
         let answer = self.sat.solve_limited(assumptions);
         if answer == lbool::FALSE {
             return Ok(false);
@@ -448,7 +493,7 @@ impl<'s> Solver<'s> {
         if !self.is_ordered() {
             return Verdict::Refuted;
         }
-        self.known.follow();
+        self.known.follow(&self.now.co);
         // A value needs its literal before it can be a reason for another.
         let valued = |s: &Self, a: &Access| {
             let var = s.skeleton.reads[a.first].var;
@@ -475,10 +520,11 @@ impl<'s> Solver<'s> {
         }
         let circle = self.known.circle();
         if !circle.is_empty() {
-            let roots = self.known.roots(&circle);
-            let of = roots.iter().map(|k| self.known.accesses[*k]);
-            let clause = of.flat_map(|a| a.first..a.end).map(|i| !self.source_literal(i)).collect();
-            self.clause(clause);
+            let mut reasons = Vec::new();
+            for k in self.known.roots(&circle) {
+                self.choices_of(self.known.accesses[k], &mut reasons);
+            }
+            self.clause(reasons.into_iter().map(|r| !r).collect());
             return Verdict::Refuted;
         }
         let outcome = self.known.outcome(last_write(self.skeleton, &self.now));
@@ -534,17 +580,58 @@ impl<'s> Solver<'s> {
     /// Literals that imply the value of an access.
     fn access_reasons(&self, of: Access) -> Vec<Lit> {
         let mut reasons = Vec::new();
-        for read in of.first..of.end {
-            reasons.push(self.source_literal(read));
-            if let Some(source) = self.known.source(read) {
-                self.write_reasons(source, &mut reasons);
-            }
+        self.choices_of(of, &mut reasons);
+        for source in (of.first..of.end).filter_map(|read| self.known.source(read)) {
+            self.write_reasons(source, &mut reasons);
         }
         reasons
     }
 
+    /// Adds the literals of the choices that say what an access reads: its sources, and in chains that
+    /// commute the order.
+    fn choices_of(&self, of: Access, reasons: &mut Vec<Lit>) {
+        for read in of.first..of.end {
+            if let Some((chain, link)) = self.summed(|l| l.read == read) {
+                self.order_of(chain, link, reasons);
+                continue;
+            }
+            reasons.push(self.source_literal(read));
+            if let Some(source) = self.known.source(read)
+                && let Some((chain, link)) = self.summed(|l| l.write == source)
+            {
+                self.order_of(chain, link, reasons);
+            }
+        }
+    }
+
+    /// Whether a cell is a chain that commutes, so that it ends with one value.
+    fn is_summed(&self, cell: u16) -> bool {
+        self.skeleton.chains.iter().any(|c| c.cell == cell && c.sum.is_some())
+    }
+
+    /// The link of a chain that commutes of which something is true.
+    fn summed(&self, wanted: impl Fn(&Link) -> bool) -> Option<(&'s Chain, Link)> {
+        let skeleton = self.skeleton;
+        let links = skeleton.chains.iter().filter(|c| c.sum.is_some());
+        let mut links = links.flat_map(|c| c.links.iter().map(move |l| (c, *l)));
+        links.find(|(_, l)| wanted(l))
+    }
+
+    /// Adds the literals that say which links of a chain come before one of them.
+    fn order_of(&self, chain: &Chain, of: Link, reasons: &mut Vec<Lit>) {
+        for Link { write, .. } in chain.links.iter().filter(|l| l.write != of.write) {
+            let before = self.now.co.contains((*write).into(), of.write.into());
+            let pair = if before { (*write, of.write) } else { (of.write, *write) };
+            reasons.push(self.co[&pair]);
+        }
+    }
+
+    /// Adds literals that imply the value of a write. Of a link of a chain that commutes there are none:
+    /// its place in the order implies the value.
     fn write_reasons(&self, write: u16, reasons: &mut Vec<Lit>) {
-        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value
+            && self.summed(|l| l.write == write).is_none()
+        {
             self.expr_reasons(value, reasons);
         }
     }
@@ -563,7 +650,7 @@ impl<'s> Solver<'s> {
             match &self.known.observed[i] {
                 Observed::Register(e) => self.expr_reasons(*e, &mut reasons),
                 Observed::Memory { cells, .. } => {
-                    for (cell, _) in cells {
+                    for (cell, _) in cells.iter().filter(|(cell, _)| !self.is_summed(*cell)) {
                         let Some(last) = last_write(*cell) else { continue };
                         reasons.extend(self.facts.get(&Fact::Last(last)));
                         self.write_reasons(last, &mut reasons);
@@ -580,6 +667,7 @@ impl<'s> Solver<'s> {
         if while_new {
             clause.push(!self.new_outcome);
         }
+        self.kept += KEPT + clause.len() * size_of::<Lit>();
         self.clause(clause);
     }
 
@@ -590,7 +678,7 @@ impl<'s> Solver<'s> {
             self.known.value(var).is_none() && !self.relevant.iter().any(|r| r.first == a.first)
         };
         for of in self.relevant.iter().chain(self.known.accesses.iter().filter(open)) {
-            lits.extend((of.first..of.end).map(|i| self.source_literal(i)));
+            self.choices_of(*of, &mut lits);
         }
         let last = self.known.shown_cells().into_iter();
         let last = last.filter_map(last_write(self.skeleton, &self.now));

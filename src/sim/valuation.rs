@@ -1,12 +1,15 @@
-//! Computes what reads return and what places end with, from the decided sources of reads and the
-//! last writes. It does not know how these are decided, nor any model.
+//! Computes what reads return and what places end with, from the decided sources of reads, the
+//! last writes and, in chains that commute, the order of the writes. It does not know how these are
+//! decided, nor any model.
 
 use smallvec::SmallVec;
 
+use super::chain::Sum;
 use super::expr::{ExprId, Exprs, Var};
 use super::program::{ObservedPlace, Program};
 use super::results::{Outcome, Results};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
+use litmake_base::rel::Rel;
 use litmake_ops::eval::truth;
 use litmake_ops::{Val, mask};
 
@@ -41,6 +44,9 @@ pub(super) struct Valuation<'s> {
     constant: Vec<Option<Val>>,
     /// Each access is one cell read of such a value, so its value follows from the source alone.
     direct: bool,
+    /// For each access, the link of a chain that commutes that it is the read of, as the indices of
+    /// both.
+    links: Vec<Option<(usize, usize)>>,
 }
 
 impl<'s> Valuation<'s> {
@@ -67,7 +73,19 @@ impl<'s> Valuation<'s> {
         let known = |w: &u16| constant[usize::from(*w)].is_some();
         let direct = accesses.len() == skeleton.reads.len()
             && skeleton.reads.iter().all(|r| r.shift == 0 && r.candidates.iter().all(known));
+        let mut links = Vec::new();
+        if skeleton.chains.iter().any(|c| c.sum.is_some()) {
+            let link = |a: &Access| {
+                let summed = skeleton.chains.iter().enumerate().filter(|(_, c)| c.sum.is_some());
+                let mut at = summed.flat_map(|(c, chain)| {
+                    chain.links.iter().enumerate().map(move |(l, link)| (c, l, link.read))
+                });
+                at.find(|(_, _, read)| *read == a.first).map(|(c, l, _)| (c, l))
+            };
+            links = accesses.iter().map(link).collect();
+        }
         Valuation {
+            links,
             observed: observed.collect(),
             values: reads.map(|count| vec![None; count]).collect(),
             sources: vec![None; skeleton.reads.len()],
@@ -103,20 +121,47 @@ impl<'s> Valuation<'s> {
         self.exprs.eval(e, &|v| self.value(v))
     }
 
-    /// Computes the values that follow from the sources; false if an access is torn.
-    pub fn follow(&mut self) -> bool {
+    /// The link of a chain that commutes that an access is the read of.
+    pub fn link(&self, access: usize) -> Option<(usize, usize)> {
+        self.links.get(access).copied().flatten()
+    }
+
+    /// What the read of a link returns, if coherence says of every other link whether it comes before.
+    fn before_link(&self, (chain, link): (usize, usize), co: &Rel) -> Option<Val> {
+        let chain = &self.skeleton.chains[chain];
+        let write = |l: usize| usize::from(chain.links[l].write);
+        let mut before = SmallVec::<[usize; 16]>::new();
+        for other in (0..chain.links.len()).filter(|l| *l != link) {
+            if co.contains(write(other), write(link)) {
+                before.push(other);
+            } else if !co.contains(write(link), write(other)) {
+                return None;
+            }
+        }
+        Some(Val::Int(chain.sum.as_ref()?.after(before.into_iter())))
+    }
+
+    /// Computes the values that follow from the sources and from coherence, as far as both are decided;
+    /// false if an access is torn.
+    pub fn follow(&mut self, co: &Rel) -> bool {
         if self.direct {
             return true;
         }
         for values in &mut self.values {
             values.fill(None);
         }
+        for k in 0..self.links.len() {
+            if let Some(link) = self.links[k] {
+                let Access { thread, access, .. } = self.accesses[k];
+                self.values[thread][access] = self.before_link(link, co);
+            }
+        }
         loop {
             // Whether a value was found, and whether one waits for another.
             let (mut changed, mut waiting) = (false, false);
             for k in 0..self.accesses.len() {
                 let of = self.accesses[k];
-                let open = self.values[of.thread][of.access].is_none();
+                let open = self.values[of.thread][of.access].is_none() && self.link(k).is_none();
                 if !open || self.sources[of.first..of.end].iter().any(Option::is_none) {
                     continue;
                 }
@@ -197,6 +242,11 @@ impl<'s> Valuation<'s> {
         Some(out)
     }
 
+    /// What happens to a cell, if it is a chain that commutes.
+    fn sum(&self, cell: u16) -> Option<&Sum> {
+        self.skeleton.chains.iter().find(|c| c.cell == cell)?.sum.as_ref()
+    }
+
     pub fn final_value(&self, k: usize, last: impl Fn(u16) -> Option<u16>) -> Option<Val> {
         let bits = self.program.observed[k].bits;
         let (cells, initial) = match &self.observed[k] {
@@ -206,7 +256,8 @@ impl<'s> Valuation<'s> {
             },
             Observed::Memory { cells, initial } => (cells, *initial),
         };
-        if cells.len() > 1 {
+        // Chains that commute hold numbers.
+        if cells.len() > 1 && cells.iter().all(|(cell, _)| self.sum(*cell).is_none()) {
             let pieces = cells.iter().map(|(cell, at)| Some((last(*cell)?, i64::from(*at))));
             let pieces: SmallVec<[(u16, i64); 4]> = pieces.collect::<Option<_>>()?;
             let address = self.skeleton.address(pieces.into_iter(), |e| self.eval(e));
@@ -220,7 +271,11 @@ impl<'s> Valuation<'s> {
             _ => 0,
         };
         for (cell, shift) in cells {
-            match self.written(usize::from(last(*cell)?))? {
+            let value = match self.sum(*cell) {
+                Some(sum) => Val::Int(sum.total()),
+                None => self.written(usize::from(last(*cell)?))?,
+            };
+            match value {
                 Val::Int(v) => {
                     let place = self.cells.places[usize::from(*cell)];
                     sum = lay(sum, v, place.size.saturating_mul(8), *shift);
@@ -291,13 +346,13 @@ impl<'s> Valuation<'s> {
         all
     }
 
-    /// The cells of the outcome, each once.
+    /// The cells of the outcome whose last writes matter, each once.
     pub fn shown_cells(&self) -> SmallVec<[u16; 8]> {
         let mut all = SmallVec::new();
         for o in &self.observed {
             let Observed::Memory { cells, .. } = o else { continue };
             for (cell, _) in cells {
-                if !all.contains(cell) {
+                if !all.contains(cell) && self.sum(*cell).is_none() {
                     all.push(*cell);
                 }
             }
@@ -321,8 +376,14 @@ impl<'s> Valuation<'s> {
         vars
     }
 
+    /// The variables that a write's value is computed from. In a chain that commutes it follows from the
+    /// order of the writes.
     fn vars_of(&self, write: u16, vars: &mut Vec<Var>) {
-        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+        let event = &self.skeleton.events[usize::from(write)];
+        if event.cell.is_some_and(|cell| self.sum(cell).is_some()) {
+            return;
+        }
+        if let Source::Part { value, .. } = event.value {
             self.exprs.each_var(value, &mut |v| vars.push(v));
         }
     }

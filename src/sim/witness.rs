@@ -140,7 +140,7 @@ impl Simulator {
                 };
                 let most = if any { MOST - answer.looked_at } else { limit as u64 };
                 let mut judge = Keep { inner, most, seen: 0, kept: Vec::new() };
-                let mut results = Results::default();
+                let mut results = Results::new(options.memory);
                 let mut search = Search::new(
                     program,
                     &cells,

@@ -96,6 +96,10 @@ pub fn locals(test: &Test) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// How many bytes the outcomes of a test may take while they are looked for. As stored states, with a name
+/// and a text for each value, they take about a hundred times as much, and a run has several tests at once.
+const MEMORY: usize = 16 << 20;
+
 /// The failure that a model is missing or cannot be read.
 const BROKEN: FailureKind = FailureKind::Broken(Fault::Missing);
 
@@ -176,6 +180,7 @@ pub fn stage(
             options: Options {
                 unroll,
                 timeout: Some(Duration::from_secs(timeout)),
+                memory: MEMORY,
                 ..Options::default()
             },
         },

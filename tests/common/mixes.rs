@@ -70,11 +70,12 @@ type States = Vec<litmake::sim::State>;
 
 fn simulate(test: &Test, model: &Model, unroll: u32) -> Result<States, String> {
     let options = Options { unroll, timeout: Some(Duration::from_secs(20)), ..Options::default() };
-    let mut out = Simulator::default()
+    let out = Simulator::default()
         .simulate(test, model, &options)
         .map_err(|e| format!("a simulation: {}", e.message))?;
-    out.states.sort();
-    Ok(out.states)
+    let mut states: States = out.states.iter().collect();
+    states.sort();
+    Ok(states)
 }
 
 fn tests(sample: usize) -> Vec<Test> {

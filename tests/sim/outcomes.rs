@@ -20,7 +20,7 @@ fn states(text: &str, engines: &[Engine]) -> Result<Vec<String>, String> {
         let outcomes = outcomes.map_err(|e| e.to_string())?;
         // The reference does not find out by itself which loops end.
         assert!(!outcomes.cut || engine == Engine::Exhaustive, "cut:\n{text}");
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())
@@ -438,7 +438,7 @@ fn kernel_answer(text: &str, model: &Model) -> Result<(Vec<String>, Vec<String>)
         let options = Options { engine, ..Options::default() };
         let outcomes = Simulator::default().simulate(&test, model, &options);
         let outcomes = outcomes.map_err(|e| e.to_string())?;
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         let states = outcomes.states.iter().map(line).collect::<Vec<_>>();

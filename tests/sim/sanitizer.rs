@@ -190,7 +190,8 @@ fn simulated(model: &Model, case: &Case) -> Option<i64> {
     let outcomes = Simulator::default().simulate(&test, model, &Options::default());
     let outcomes = outcomes.unwrap_or_else(|e| panic!("{e}\n{}", case.body));
     assert_eq!(outcomes.states.len(), 1, "{}", case.body);
-    let (_, value) = &outcomes.states[0][0];
+    let state = outcomes.states.iter().next().expect("a state");
+    let (_, value) = &state[0];
     (!outcomes.undefined).then(|| value.parse().expect("a number"))
 }
 

@@ -19,7 +19,7 @@ fn states(text: &str) -> Result<Vec<String>, String> {
         let outcomes = Simulator::default().simulate(test, &model, &options);
         let outcomes = outcomes.map_err(|e| e.to_string())?;
         assert!(!outcomes.undefined, "{text}");
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())

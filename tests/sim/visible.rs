@@ -18,7 +18,7 @@ fn simulate(text: &str, model: &Model, engine: Engine) -> Result<Outcomes, Strin
 fn states(text: &str, model: &Model) -> Vec<String> {
     let mut all = ENGINES.map(|engine| {
         let outcomes = simulate(text, model, engine).unwrap_or_else(|e| panic!("{text}\n{e}"));
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         let mut lines: Vec<String> = outcomes.states.iter().map(line).collect();
@@ -209,5 +209,21 @@ fn a_bound_that_cuts_everything_gives_no_verdict() {
             let error = simulate(text, &model, engine).expect_err("it was not looked at");
             assert!(error.contains(wanted), "{error}");
         }
+    }
+}
+
+/// A private read after an access whose address depends on a read: what a branch on it and an ISB or ISYNC order
+/// after it comes after the first read. Expected are herd7's verdicts.
+#[test]
+fn a_private_read_after_an_address_dependency() {
+    let power = "PPC t\n{ 0:r2=x; 0:r4=y; 1:r2=y; 1:r4=z; 1:r7=p; 1:r9=x; }\nP0 | P1 ;\nli r1,1 | lwz r1,0(r2) ;\n\
+        stw r1,0(r2) | xor r3,r1,r1 ;\nlwsync | li r5,1 ;\nli r3,1 | stwx r5,r3,r4 ;\nstw r3,0(r4) | lwz r6,0(r7) ;\n\
+        | cmpw r6,r6 ;\n | beq L ;\n | L: ;\n | isync ;\n | lwz r8,0(r9) ;\nexists (1:r1=1 /\\ 1:r8=0)\n";
+    let arm = "ARM t\n{ 0:R2=x; 0:R4=y; 1:R2=y; 1:R4=z; 1:R7=p; 1:R9=x; }\nP0 | P1 ;\nMOV R1,#1 | LDR R1,[R2] ;\n\
+        STR R1,[R2] | EOR R3,R1,R1 ;\nDMB | MOV R5,#1 ;\nMOV R3,#1 | STR R5,[R3,R4] ;\nSTR R3,[R4] | LDR R6,[R7] ;\n\
+        | CMP R6,R6 ;\n | BEQ L ;\n | L: ;\n | ISB ;\n | LDR R8,[R9] ;\nexists (1:R1=1 /\\ 1:R8=0)\n";
+    for (text, arch, model) in [(power, Arch::Ppc, "ppc"), (arm, Arch::Arm, "armv7")] {
+        let found = states(text, &built_in(arch, model));
+        assert_eq!(found.len(), 3, "{model}: {found:?}");
     }
 }

@@ -80,6 +80,10 @@ impl Unfolder<'_> {
             if hang.taint != Taint::NONE {
                 return Err(Obstacle::NotPrivate(loc));
             }
+            let addressed = matches!(self.limits.private, Private::LeftOut { addressed: true, .. });
+            if addressed && state.events.iter().any(|e| e.addr != Taint::NONE) {
+                return Err(Obstacle::NotPrivate(loc));
+            }
             let location = &self.program.locations[usize::from(loc)];
             return Ok(state.private.load(location, loc, off, size, exprs));
         }

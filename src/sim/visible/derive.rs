@@ -1215,7 +1215,7 @@ pub fn left_out(plan: &Plan, arch: Arch) -> Option<Private> {
     let (mut unless, mut once) = (Tags::NONE, false);
     loop {
         let Err(stuck) = Derivation::new(plan, arch, unless, once).all_checks() else {
-            return Some(Private::LeftOut { unless, once });
+            return Some(Private::LeftOut { unless, once, addressed: false });
         };
         if stuck.twice && !once {
             once = true;

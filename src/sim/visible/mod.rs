@@ -21,9 +21,10 @@ use litmake_ops::{Tags, tag};
 pub enum Private {
     /// It makes events like any memory.
     Events,
-    /// It makes none, except in threads that have one of these annotations, and, with `once`, except for
-    /// a location that is written twice at the same place.
-    LeftOut { unless: Tags, once: bool },
+    /// It makes none, except in threads that have one of these annotations; with `once`, except for
+    /// a location that is written twice at the same place; and with `addressed`, except for one that is read
+    /// after an access whose address depends on a read.
+    LeftOut { unless: Tags, once: bool, addressed: bool },
 }
 
 /// Whether a built-in model can see private memory, for the models for which [`derive`] does not show it within
@@ -37,7 +38,7 @@ pub enum Private {
 /// are ordered through private events, are they ordered without them? Dependencies through
 /// private memory are kept as direct ones from X to Y, like those through registers.
 fn argued(model: &str) -> Option<Private> {
-    let unless = |unless: Tags| Some(Private::LeftOut { unless, once: false });
+    let unless = |unless| Some(Private::LeftOut { unless, once: false, addressed: false });
     match model {
         // Program order is part of happens-before, which is transitive. A private access is not
         // atomic, so that it synchronises with nothing, and its reads-from and coherence stay in its
@@ -69,25 +70,29 @@ fn argued(model: &str) -> Option<Private> {
                 | tag::DSB_OSHST
                 | tag::DSB_NSHST,
         ),
-        // AArch32 has the same rules, and so has Armv7, whose `cc` contains dependencies but no
-        // program order at one place.
-        "aarch32" | "armv7" => unless(
-            tag::ARM_DMB_ST
-                | tag::ARM_DMB_ISHST
-                | tag::ARM_DSB_ST
-                | tag::ARM_DSB_ISHST
-                | tag::DMB_OSHST
-                | tag::DMB_NSHST
-                | tag::DSB_OSHST
-                | tag::DSB_NSHST,
-        ),
-        // As for Armv7, with EIEIO as the fence for writes alone. But `cc` contains program order at
-        // one place, too: a place that is written twice passes on the order of its first content,
+        // AArch32 has the same rules.
+        "aarch32" => unless(STORES),
+        // So has Armv7, whose `cc` contains dependencies but no program order at one place. It also contains
+        // all that comes after an access whose address depends on a read: a private read that comes there is
+        // ordered after the first read, and what a branch on it and an ISB order after it is, too.
+        "armv7" => Some(Private::LeftOut { unless: STORES, once: false, addressed: true }),
+        // As for Armv7, with EIEIO as the fence for writes alone, and ISYNC. But `cc` contains program order
+        // at one place, too: a place that is written twice passes on the order of its first content,
         // though no value flows.
-        "ppc" => Some(Private::LeftOut { unless: tag::EIEIO, once: true }),
+        "ppc" => Some(Private::LeftOut { unless: tag::EIEIO, once: true, addressed: true }),
         _ => None,
     }
 }
+
+/// The fences of 32-bit Arm for writes alone.
+const STORES: Tags = tag::ARM_DMB_ST
+    .with(tag::ARM_DMB_ISHST)
+    .with(tag::ARM_DSB_ST)
+    .with(tag::ARM_DSB_ISHST)
+    .with(tag::DMB_OSHST)
+    .with(tag::DMB_NSHST)
+    .with(tag::DSB_OSHST)
+    .with(tag::DSB_NSHST);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Visible {

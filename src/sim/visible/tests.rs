@@ -411,7 +411,7 @@ fn exceptions_are_fences_for_one_kind_of_access() {
     for (arch, name, unless) in cases {
         let cat = cat::load(name, &LoadOptions::new(arch)).unwrap_or_else(|e| panic!("{e}"));
         let plan = cat::stage::stage(&cat).unwrap_or_else(|e| panic!("{e}"));
-        let expected = super::Private::LeftOut { unless, once: false };
+        let expected = super::Private::LeftOut { unless, once: false, addressed: false };
         assert_eq!(left_out(&plan, arch), Some(expected), "{name}");
     }
 }
