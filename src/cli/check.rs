@@ -243,6 +243,7 @@ fn run(args: &Args) -> Result<u8> {
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
         }
+        report.settle();
         let issues = args.issue.map(|tracker| findings::issues(report, used, tracker.into()));
         args.how.place(report, used)?;
         match issues {
@@ -404,12 +405,16 @@ fn forgive(args: &Args, report: &mut Report) {
     if args.split().by().is_some() {
         return;
     }
-    let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();
+    let asked = |stage: &str| -> BTreeSet<String> {
+        (0..args.profile.len()).map(|i| label(stage, i)).collect()
+    };
+    let (compiled, compared) = (asked("compiled"), asked("compare"));
+    let possible = |kind| !matches!(kind, FailureKind::Unsupported | FailureKind::Inexpressible);
     report.errors.retain(|e| {
-        let compiled = e.stage == "compiled" || e.stage.starts_with("compiled-");
-        let possible = !matches!(e.kind, FailureKind::Unsupported | FailureKind::Inexpressible);
-        !compiled || asked.contains(&e.stage) || possible
+        let of_code = e.stage == "compiled" || e.stage.starts_with("compiled-");
+        !of_code || compiled.contains(&e.stage) || possible(e.kind)
     });
+    report.verdict.not_asked(|stage, kind| !compared.contains(stage) && !possible(kind));
 }
 
 /// The default models of the sources: the first one judges, and the second one labels load

@@ -302,6 +302,8 @@ pub fn once(
         details::write(path, &ran, &found)?;
     }
     let (mut report, origins) = found.finish();
+    let (verdict, undefined) = collect::verdict(&ran, stopped);
+    report.verdict = verdict;
     report.compilers = versions::compilers(plan, workspace.compilers(), store);
     report.coverage = collect::coverage(&ran);
     if let Some(look) = eyes.report {
@@ -334,11 +336,14 @@ pub fn once(
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
         investigator.report(&mut report, &origins, &content);
     }
+    investigator.undefined(&mut report, &ran, &undefined);
     drop(investigator);
     if let Some(gathered) = gathered {
         gathered.end();
     }
+    litmake::report::baseline::calibrate(&mut report);
     report.stopped = common::stopped_status().is_some();
+    report.settle();
     Ok(report)
 }
 

@@ -3,11 +3,31 @@
 //! It does not know how the run was divided.
 
 use super::evidence::{Changes, Differences};
+use super::verdict::Verdict;
 use super::{Compatibility, Report, Stage, bugs, coverage};
 use litmake_base::diag::{Diag, Result};
 
-/// Merges the reports of `--shard 1/n` to `n/n`.
+/// Merges the reports of `--shard 1/n` to `n/n`. Parts that are missing are named in the verdict.
 pub fn merge(parts: Vec<Report>) -> Result<Report> {
+    let verdicts: Vec<&Verdict> = parts.iter().map(|part| &part.verdict).collect();
+    let verdict = Verdict::join(&verdicts)?;
+    let mut out = joined(parts)?;
+    out.verdict = verdict;
+    out.settle();
+    Ok(out)
+}
+
+/// Adds the report of more tests, judged with the same compilers.
+pub fn add_tests(before: Option<Report>, more: Report) -> Result<Report> {
+    let mut verdict = more.verdict.clone();
+    verdict.add(&before.as_ref().map(|b| b.verdict.clone()).unwrap_or_default());
+    let mut out = joined(before.into_iter().chain([more]).collect())?;
+    out.verdict = verdict;
+    out.stopped = out.verdict.stopped;
+    Ok(out)
+}
+
+fn joined(parts: Vec<Report>) -> Result<Report> {
     let mut parts = parts.into_iter();
     let Some(mut out) = parts.next() else {
         return Err(Diag::new("there is no report to merge"));

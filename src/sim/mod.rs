@@ -45,6 +45,7 @@ use expr::Exprs;
 use interpreted::{Interpreted, UNDEFINED};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
+use litmake_base::watch;
 use litmake_cat as cat;
 use litmake_cat::plan::{CheckKind, Plan};
 use litmake_cat::stage::StageError;
@@ -235,6 +236,8 @@ impl Simulator {
         let mut results = Results::default();
         results.outcomes.reserve(USUAL);
         let deadline = options.timeout.map(|t| start + t);
+        // Models that are interpreted poll it.
+        let _limit = watch::until(deadline);
         // Flags of an interpreted model, by number.
         let mut names = Vec::new();
         let cut =
@@ -418,6 +421,10 @@ fn stopped(
     results: &Results,
 ) -> Result<()> {
     match result {
+        Err(EarlyEnd::Model(_)) if watch::is_over() => {
+            let done = format!("{} partial executions looked at", results.stats.nodes);
+            Err(out_of_time(test, options, &done))
+        }
         Err(EarlyEnd::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
         Err(EarlyEnd::TimedOut) => {
             let done = format!("{} partial executions looked at", results.stats.nodes);

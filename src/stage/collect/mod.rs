@@ -4,6 +4,7 @@
 mod compare;
 mod coverage;
 mod diff;
+mod judged;
 mod layout;
 mod mixed;
 mod run;
@@ -13,12 +14,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use coverage::coverage;
+pub use judged::{UndefinedIn, verdict};
 
 use super::threads;
 use super::{Built, kinds};
 use litmake_base::diag::Source;
 use litmake_base::digest::Digest;
-use litmake_base::failure::{Failure, FailureKind};
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_engine::graph::{Counts, Work};
 use litmake_engine::rows::State;
 use litmake_engine::run::{Engine, Found};
@@ -193,7 +195,20 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         let Some(reported) = kinds::of(&node.kind).reported else { continue };
         mixes.extend(reported.whole(run, i, &mut out).into_iter().map(|f| (i, f, None)));
     }
+    for (node, of) in built.graph.nodes.iter().enumerate() {
+        let Work::Source(source) = &of.work else { continue };
+        let label = &plan.nodes[built.of_plan[node]].label;
+        out.errors.extend(source.counts().unreadable.into_iter().map(|(test, message)| Error {
+            stage: label.clone(),
+            test,
+            message,
+            cause: Cause::Input,
+            kind: FailureKind::Unreadable,
+            ..Error::default()
+        }));
+    }
     let mut said = BTreeSet::new();
+    let mut missing = BTreeSet::new();
     for Failed { node, item, failure } in failed {
         let label = &engine.graph.nodes[node].label;
         let root = &built.graph.nodes[built.graph.root(node)];
@@ -217,6 +232,13 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             || failure.kind == FailureKind::Item
                 && is_source
                 && matches!(of.kind, Kind::Simulate(_));
+        // A compiler that is missing is missing for each preparation of a test.
+        if failure.kind == FailureKind::Broken(Fault::Missing) {
+            let profile = of.profile.as_ref().map(|p| p.name.clone());
+            if !missing.insert((profile, item.clone(), message.clone())) {
+                continue;
+            }
+        }
         // A wrong test fails in every stage that reads it, and an error of a compiler can come with
         // each thread. Each is reported once.
         let once = match (is_wrong, is_thread) {
@@ -242,8 +264,10 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
     let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
     out.errors.retain(|e| e.cause == Cause::Input || is_broken(e.kind) || !wrong.contains(&e.test));
     for error in engine.take_errors() {
+        let message = error.to_string();
         out.errors.push(Error {
-            message: error.to_string(),
+            // Outputs say themselves that it is an error.
+            message: message.strip_prefix("error: ").map_or(message.clone(), String::from),
             cause: Cause::Input,
             ..Error::default()
         });
@@ -400,6 +424,16 @@ impl Ran<'_> {
             .collect()
     }
 
+    /// The text of the source that a comparison judges.
+    pub fn source(&self, i: usize, item: &str) -> Option<String> {
+        self.simulated(i, 0, item)
+    }
+
+    /// The name of the model of the sources of a comparison.
+    pub fn source_model(&self, i: usize) -> Option<String> {
+        self.model(i, 0)
+    }
+
     /// The text of the test that was simulated for an input of a comparison.
     fn simulated(&self, i: usize, input: usize, item: &str) -> Option<String> {
         let simulate = self.built.node_of[*self.plan.nodes[i].inputs.get(input)?];
@@ -423,7 +457,7 @@ pub fn label(allowed_by: &[String]) -> String {
     };
     match allowed_by.first().map(name).as_deref() {
         None => String::new(),
-        Some("rc11-lb") => "load buffering".into(),
+        Some("rc11-lb") => report::LOAD_BUFFERING.into(),
         Some(other) => format!("allowed by {other}"),
     }
 }
