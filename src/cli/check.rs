@@ -30,8 +30,9 @@ use super::{completions, findings, made};
 /// a test is compiled with each profile. With `--mix`, that mix is checked, and each of its
 /// profiles alone.
 ///
-/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
-/// wrong input; 3, something that the command needs failed.
+/// Exit status: 0, everything that was asked was judged, and there are no new findings; 1, new
+/// findings, or differences that were not looked into; 2, wrong input; 3, something that the command
+/// needs failed, or not everything was judged, as when all sources have undefined behaviour.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake check --profile clang-22-aarch64-O2 test.litmus
@@ -399,8 +400,8 @@ fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
     }
 }
 
-/// Drops errors of code that cannot be lifted in the second preparation: the user did not ask for
-/// it.
+/// Drops errors of code that cannot be lifted in the second preparation, and the comparisons that
+/// lack it: the user did not ask for it.
 fn forgive(args: &Args, report: &mut Report) {
     if args.split().by().is_some() {
         return;

@@ -27,7 +27,7 @@ use super::{common, completions, made};
 ///
 /// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, a bug on a target that did
 /// not have it before, or differences of the new build that were not looked into; 2, wrong input;
-/// 3, something that the command needs failed. With `--profile`: 0, the outcomes are the same,
+/// 3, something that the command needs failed, or not everything was judged. With `--profile`: 0, the outcomes are the same,
 /// except for differences that the `--baseline` has; 1, they differ; 2 and 3 likewise.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

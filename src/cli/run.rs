@@ -33,9 +33,10 @@ use super::{away, completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
-/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
-/// the pipeline or its inputs are wrong; 3, something that the run needs failed, and everything
-/// that does not depend on it is done.
+/// Exit status: 0, everything that was asked was judged, and there are no new findings; 1, new
+/// findings, or differences that were not looked into; 2, the pipeline or its inputs are wrong; 3,
+/// something that the run needs failed, and everything that does not depend on it is done; or not
+/// everything was judged.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake run pipelines/quickstart.yaml
@@ -226,8 +227,12 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     Ok(Box::new(All(all)))
 }
 
-/// Closes the cache at the end of a run. After a stop, says how to continue.
+/// Closes the cache at the end of a run, and says what is wrong with it: reports read records after
+/// the last event of the run. After a stop, says how to continue.
 pub fn end(store: &Store) {
+    for notice in store.take_notices() {
+        eprintln!("litmake: {notice}");
+    }
     match common::stopped_status() {
         None => common::reduce(store),
         Some(_) => {

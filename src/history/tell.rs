@@ -93,11 +93,7 @@ pub fn headline(history: &History, at: usize) -> (Colour, String) {
     let changed = changes(history, at);
     let bad = [Change::New, Change::Reopened].iter().any(|c| !history.changed(at, *c).is_empty());
     let (colour, said) = verdict.headline(NOTHING);
-    let text = match changed == NOTHING {
-        true => said,
-        false if colour == Colour::Good => changed,
-        false => format!("{changed} ({})", verdict.headline("the other parts are not in it").1),
-    };
+    let text = if changed == NOTHING { said } else { changed };
     (if bad { Colour::Bad } else { colour }, text)
 }
 
@@ -139,13 +135,13 @@ pub fn runs(history: &History, form: Form) -> String {
             run.pipeline.clone(),
             compilers(run),
             headline(history, at).1,
-            run.verdict().words(),
             open[at].to_string(),
             run.counts.errors.to_string(),
             run.commit.clone().unwrap_or_default(),
+            run.verdict().words(),
         ]
     };
-    let heads = vec!["run", "pipeline", "compilers", "bugs", "judged", "open", "errors", "commit"];
+    let heads = vec!["run", "pipeline", "compilers", "bugs", "open", "errors", "commit", "judged"];
     Table { heads, rows: history.runs.iter().enumerate().rev().map(row).collect() }.told(form)
 }
 

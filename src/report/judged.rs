@@ -233,8 +233,8 @@ pub fn text(report: &Report, style: Style) -> String {
         true => Colour::Bad,
         false => report.verdict.headline("").0,
     };
-    let _ = writeln!(out, "{}", style.paint(colour.code(), &report.judgement()));
     let _ = writeln!(out, "{}", verdict(report, style));
+    let _ = writeln!(out, "{}", style.paint(colour.code(), &report.judgement()));
     out
 }
 

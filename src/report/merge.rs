@@ -13,6 +13,10 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
     let verdict = Verdict::join(&verdicts)?;
     let mut out = joined(parts)?;
     out.verdict = verdict;
+    if out.verdict.shard.is_none() {
+        // The report of a whole run only has the numbers.
+        out.stages.iter_mut().for_each(|stage| stage.distinct = None);
+    }
     out.settle();
     Ok(out)
 }
@@ -96,6 +100,9 @@ fn joined(parts: Vec<Report>) -> Result<Report> {
     Ok(out)
 }
 
+/// The reason for which a list of distinct items leaves some out, as `generate` has it.
+pub const REPEATED: &str = "the same test as another";
+
 fn add(sum: &mut Stage, part: &Stage) {
     // Each part makes the whole list before it takes its share, so that each part has the full
     // counts.
@@ -109,6 +116,14 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.tasks += part.tasks;
     sum.failed += part.failed;
     sum.skipped += part.skipped;
+    if let (Some(own), Some(other)) = (&mut sum.distinct, &part.distinct) {
+        own.tasks = own.tasks.union(&other.tasks);
+        own.failed = own.failed.union(&other.failed);
+        (sum.tasks, sum.failed) = (own.tasks.len(), own.failed.len());
+        if let Some(repeated) = sum.dropped.get_mut(REPEATED) {
+            *repeated = sum.considered.saturating_sub(sum.tasks);
+        }
+    }
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
     let either = |a: Option<u64>, b: Option<u64>| match (a, b) {

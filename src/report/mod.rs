@@ -269,9 +269,23 @@ pub struct Stage {
     /// The reasons for which some of these gave no test, and how many each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
+    /// In the report of a part of a run: which distinct items the stage has, such as threads that
+    /// several tests have in common. Other parts may have the same ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<Distinct>,
     /// How much of a GPU the tests used, if that was asked for; absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceUse>,
+}
+
+/// The distinct items of a stage, as marks of their content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Distinct {
+    /// All of them.
+    pub tasks: coverage::Tests,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "coverage::Tests::is_empty")]
+    pub failed: coverage::Tests,
 }
 
 /// How much of a device the tests of a stage used, as shares of its peak rates. The cost of a test

@@ -19,12 +19,17 @@ const CLASSES: [(Class, &str); 6] = [
     (Class::Conformance, "A device shows an outcome that its model forbids"),
 ];
 
-/// A path as a URI relative to the root of the repository.
+/// A path as a URI relative to the root of the repository; an absolute path as one of a file.
 fn uri(path: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/".contains(&b);
-    path.bytes()
+    let written: String = path
+        .bytes()
         .map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
-        .collect()
+        .collect();
+    match path.starts_with('/') {
+        true => format!("file://{written}"),
+        false => written,
+    }
 }
 
 fn result(finding: &Finding) -> Value {
@@ -122,7 +127,6 @@ fn rule(class: Class, about: &str) -> Value {
     };
     json!({
         "id": class.name(),
-        "name": class.name(),
         "shortDescription": { "text": about },
         "fullDescription": { "text": long },
         "help": { "text": todo, "markdown": todo },
@@ -197,6 +201,18 @@ mod tests {
         assert_eq!(results.len(), 2);
         let place = &results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
         assert_eq!(place, "tests/a%20b.litmus");
+        assert_eq!(uri("/tmp/a.litmus"), "file:///tmp/a.litmus");
+        // What GitHub's rules ask of each rule.
+        for rule in document["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap() {
+            for key in ["shortDescription", "fullDescription", "help"] {
+                assert!(
+                    rule[key]["text"]
+                        .as_str()
+                        .is_some_and(|t| t.ends_with('.') || key == "shortDescription"),
+                    "{rule}"
+                );
+            }
+        }
         assert!(results[1].get("locations").is_none(), "there is no such file");
         assert_eq!(results[0]["partialFingerprints"]["litmakeFinding/v1"], "one");
         assert!(results[0].get("suppressions").is_none());

@@ -206,6 +206,7 @@ mod tests {
             pipeline: "abi".into(),
             compilers: vec![compiler("old", "clang 16"), compiler("new", "clang 22")],
             compatibility: vec![c],
+            verdict: crate::verdict::Verdict::of_judged(3),
             ..Report::default()
         }
     }

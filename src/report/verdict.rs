@@ -215,7 +215,10 @@ impl Verdict {
             || self.errors > 0
             || !self.not_compared.is_empty()
             || !self.missing.is_empty();
+        // A part of a run may have no test of its own.
+        let has_no_share = self.asked == 0 && self.shard.is_some() && !lacks;
         self.state = match self.judged {
+            0 if has_no_share => State::Complete,
             0 => State::NothingJudged,
             _ if lacks => State::Partial,
             _ => State::Complete,

@@ -45,6 +45,7 @@ use super::{common, completions, findings, made};
 ///
 /// Exit status: 0, no new bugs; 1, new bugs, or differences that were not looked into; 2, wrong
 /// input; 3, something that the hunt needs failed, or for some profile no test could be compared.
+/// Tests that the hunt drew and that litmake cannot compare are counted, and are not missing.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake hunt --budget 8h                                     the newest compilers, every target

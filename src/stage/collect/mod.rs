@@ -31,6 +31,7 @@ use litmake_pipeline::plan::Plan;
 use litmake_profile::Profile;
 use litmake_report::baseline::Seen;
 use litmake_report::bugs::{Bugs, Rank, rank};
+use litmake_report::coverage::Tests;
 use litmake_report::{self as report, Cause, Error, Finding, Report};
 
 /// The node of the plan that each finding came from, by the finding's id.
@@ -133,6 +134,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         .into_iter()
         .map(|found| Failed { failure: found.failure(), node: found.node, item: found.item })
         .partition(|f| f.failure.kind == FailureKind::LeftOut);
+    let is_part = engine.options.part.is_some_and(|(_, n)| n > 1);
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
     for (at, i) in built.of_plan.iter().enumerate() {
         parts[*i].push(at);
@@ -161,6 +163,9 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             seconds += summary.time.as_secs_f64();
             // A stage may have two nodes: the one with more tasks does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
+            if is_part {
+                stage.distinct = distinct(engine, at, &failed).or(stage.distinct);
+            }
             // A broken item is passed on as broken, and counts as skipped there.
             let own = |f: &&Failed| f.node == at && f.failure.is_broken();
             let skipped =
@@ -273,6 +278,20 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         });
     }
     Collected { report: out, bugs, origins, open, mixes }
+}
+
+/// The distinct items of a node, and those that failed. None if the node's items have names of their
+/// own.
+fn distinct(engine: &Engine, at: usize, failed: &[Failed]) -> Option<report::Distinct> {
+    let ids = engine.identities(at)?;
+    let root = engine.root_table(at)?;
+    let names: HashMap<&str, Digest> =
+        root.entries.iter().map(|e| &*e.name).zip(ids.iter().copied()).collect();
+    let own = failed.iter().filter(|f| f.node == at).filter_map(|f| names.get(&*f.item));
+    Some(report::Distinct {
+        tasks: Tests::of_digests(ids.iter().copied()),
+        failed: Tests::of_digests(own.copied()),
+    })
 }
 
 /// Whether a plan compares a test more than once with the same profile.
