@@ -217,7 +217,7 @@ fn settle(args: &mut Args) -> Result<()> {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let paths = list::existing(&args.inputs)?;
+    let paths = existing(&args.inputs)?;
     if args.run {
         super::crash::whole(args.split())?;
     }
@@ -254,6 +254,20 @@ fn run(args: &Args) -> Result<u8> {
         Ok(())
     })?;
     Ok(common::status_of(report.exit_status()))
+}
+
+/// The tests, of which each must be there. A link that leads nowhere is an error of that test alone,
+/// which the run reports.
+fn existing(inputs: &[String]) -> Result<Vec<PathBuf>> {
+    let is_dangling = |path: &PathBuf| path.is_symlink() && !path.exists();
+    let all = list::tests(inputs)?;
+    if !all.iter().any(is_dangling) {
+        return list::existing(inputs);
+    }
+    let others = all.iter().filter(|path| !is_dangling(path));
+    let others: Vec<String> = others.map(|p| p.to_string_lossy().into_owned()).collect();
+    list::existing(&others)?;
+    Ok(all)
 }
 
 /// Prints the texts of issues, one below the other, and why other findings have none.

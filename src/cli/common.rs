@@ -189,10 +189,10 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
     Ok(prepared)
 }
 
-/// Prints an error, and returns the exit status of wrong input.
+/// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    ExitCode::from(2)
+    ExitCode::from(status_of(2))
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or

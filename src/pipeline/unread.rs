@@ -58,38 +58,46 @@ impl Read {
     }
 }
 
-/// The keys of a stage's `matrix` and `foreach`, each once.
-fn axes(stage: &LoadedStage) -> Vec<&Sp<String>> {
-    fn of(tree: Option<&Tree>) -> Vec<&Sp<String>> {
-        match tree.map(|t| &t.what) {
-            Some(What::Map(entries)) => entries.iter().map(|(key, _)| key).collect(),
-            _ => Vec::new(),
-        }
+/// The keys of a map.
+fn keys(tree: Option<&Tree>) -> Vec<&Sp<String>> {
+    match tree.map(|t| &t.what) {
+        Some(What::Map(entries)) => entries.iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
     }
-    let mut out: Vec<&Sp<String>> = Vec::new();
-    let mut keys = of(stage.tree.get("matrix"));
-    if let Some(What::List(list)) = stage.tree.get("foreach").map(|t| &t.what) {
-        keys.extend(list.iter().flat_map(|t| of(Some(t))));
-    }
-    for key in keys {
-        if !out.iter().any(|k| k.value == key.value) {
-            out.push(key);
-        }
-    }
-    out
 }
 
-/// An error if nothing reads a key of a `matrix` or `foreach`. Stages that have a key in common are
-/// combined by its values, which reads it, too.
+/// The keys of each entry of a stage's `foreach`.
+fn entries(stage: &LoadedStage) -> Vec<Vec<&Sp<String>>> {
+    match stage.tree.get("foreach").map(|t| &t.what) {
+        Some(What::List(list)) => list.iter().map(|t| keys(Some(t))).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An error if nothing reads a key of a `matrix`, or any key of an entry of `foreach`: the other keys
+/// of an entry may name it. Stages that have a key in common are combined by its values, which reads
+/// it, too.
 pub fn check_axes(stages: &[LoadedStage], read: &Read) -> Result<()> {
+    let matrix = |stage: &'_ LoadedStage| -> Vec<String> {
+        let own = keys(stage.tree.get("matrix")).into_iter().chain(entries(stage).concat());
+        own.map(|key| key.value.clone()).collect()
+    };
+    let all: Vec<Vec<String>> = stages.iter().map(matrix).collect();
     for (i, stage) in stages.iter().enumerate() {
-        for key in axes(stage) {
-            let is_shared = || {
-                let others = stages.iter().enumerate().filter(|(j, _)| *j != i);
-                others.flat_map(|(_, s)| axes(s)).any(|k| k.value == key.value)
-            };
-            if !is_shared() {
-                read.check(&key.value, &stage.source, key.span)?;
+        let is_shared = |key: &str| {
+            let mut others = all.iter().enumerate().filter(|(j, _)| *j != i);
+            others.any(|(_, keys)| keys.iter().any(|k| k == key))
+        };
+        let check = |key: &Sp<String>| match is_shared(&key.value) {
+            true => Ok(()),
+            false => read.check(&key.value, &stage.source, key.span),
+        };
+        keys(stage.tree.get("matrix")).into_iter().try_for_each(check)?;
+        for entry in entries(stage) {
+            if let Some(first) = entry.first()
+                && !entry.iter().any(|key| check(key).is_ok())
+            {
+                check(first)?;
             }
         }
     }

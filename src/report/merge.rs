@@ -16,6 +16,8 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
     if out.verdict.shard.is_none() {
         // The report of a whole run only has the numbers.
         out.stages.iter_mut().for_each(|stage| stage.distinct = None);
+        let threads = out.changes.iter_mut().filter_map(|c| c.threads.as_mut());
+        threads.for_each(|threads| threads.each.clear());
     }
     out.settle();
     Ok(out)
@@ -158,6 +160,10 @@ impl Changes {
         self.outcomes += part.outcomes;
         self.gained += part.gained;
         self.lost += part.lost;
+        self.threads = match (self.threads.take(), part.threads) {
+            (Some(own), Some(other)) => Some(own.join(other)),
+            (own, other) => own.or(other),
+        };
         self.tests.extend(part.tests);
         self.tests.sort_by(|a, b| a.test.cmp(&b.test));
         self.gone.extend(part.gone);

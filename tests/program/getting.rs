@@ -283,8 +283,8 @@ const STATUSES: [(&str, i32, usize); 3] = [(ONE_BUG, 1, 1), (ONE_BUG, 0, 0), (TW
 #[test]
 fn three_nights_of_the_action_are_red_green_and_red_for_what_is_new() {
     // Red or green, the cache is saved by a step that always runs.
-    let action = yaml("action.yml");
-    let steps = action["runs"]["steps"].as_array().unwrap();
+    let file = yaml("action.yml");
+    let steps = file["runs"]["steps"].as_array().unwrap();
     let step = |uses: &str| {
         let found = steps.iter().find(|s| s["uses"].as_str().is_some_and(|u| u.starts_with(uses)));
         found.unwrap_or_else(|| panic!("no step uses {uses}"))

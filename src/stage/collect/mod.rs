@@ -240,7 +240,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         // A compiler that is missing is missing for each preparation of a test.
         if failure.kind == FailureKind::Broken(Fault::Missing) {
             let profile = of.profile.as_ref().map(|p| p.name.clone());
-            if !missing.insert((profile, item.clone(), message.clone())) {
+            if !missing.insert((profile, test.to_string(), failure.told(""))) {
                 continue;
             }
         }
@@ -254,6 +254,8 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         if once.is_some_and(|once| !said.insert(once)) {
             continue;
         }
+        // Outputs say themselves that it is an error.
+        let message = message.strip_prefix("error: ").map_or(message.clone(), String::from);
         out.errors.push(Error {
             stage: label.clone(),
             message,
