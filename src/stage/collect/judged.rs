@@ -140,8 +140,9 @@ fn each(run: &Ran, i: usize, out: &mut Verdict, f: &mut dyn FnMut(&mut Verdict, 
         list = engine.graph.root(*before);
     }
     if let Work::Source(source) = &engine.graph.nodes[list].work {
-        let unreadable = source.counts().unreadable.len() as u64;
-        f(out, Came::Lacking(reason(FailureKind::Unreadable)), unreadable, "");
+        for (name, _) in source.counts().unreadable {
+            f(out, Came::Lacking(reason(FailureKind::Unreadable)), 1, &name);
+        }
     }
     let Some(root) = engine.root_table(at) else {
         out.missing.push(format!("stage {label}"));
