@@ -16,3 +16,4 @@ pub mod plain;
 pub mod records;
 pub mod rel;
 pub mod stop;
+pub mod watch;

@@ -11,6 +11,7 @@ use super::names;
 use super::prims::Prim;
 use super::value::{Closure, Env, Procedure, Value, ValueOf, same, within};
 use litmake_base::diag::{Diag, Span, nearest};
+use litmake_base::watch;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -176,6 +177,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     /// Runs `part` one level deeper and counts a step.
     fn nested<T>(&mut self, span: Span, part: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.steps += 1;
+        watch::poll().map_err(EarlyEnd::Error)?;
         if self.depth >= MAX_DEPTH {
             return self.error(span, "the model nests its calls too deep");
         }

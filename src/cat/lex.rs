@@ -2,6 +2,7 @@
 
 use super::ast::Name;
 use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::watch;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tok {
@@ -53,6 +54,7 @@ pub fn lex(source: &Source) -> Result<Vec<Token>> {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
+        watch::poll()?;
         if c.is_ascii_whitespace() {
             at += 1;
             continue;

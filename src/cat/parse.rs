@@ -7,6 +7,7 @@
 use super::ast::*;
 use super::lex::{Tok, Token, lex};
 use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::watch;
 
 /// How deep expressions and instructions may nest. It bounds the stack of whatever walks a tree.
 const MAX_DEPTH: usize = 160;
@@ -193,6 +194,7 @@ impl Parser<'_> {
     }
 
     fn ins(&mut self) -> Result<Ins> {
+        watch::poll()?;
         let start = self.span();
         let Tok::Sign(sign) = *self.peek() else {
             return self.expected("an instruction");

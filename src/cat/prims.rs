@@ -2,12 +2,13 @@
 //!
 //! Typing is herd's: `{}` and `_` have every type, and a tag counts as the set with this tag.
 
-use super::algebra::{Algebra, Outcome};
+use super::algebra::{Algebra, EarlyEnd, Outcome};
 use super::ast::{BinOp, Expr, UnOp};
 use super::eval::Eval;
 use super::plan::{BaseRel, BaseSet};
 use super::value::{Env, Value, ValueOf, same};
 use litmake_base::diag::Span;
+use litmake_base::watch;
 use std::rc::Rc;
 
 /// A built-in function.
@@ -471,7 +472,11 @@ impl<'m, A: Algebra> Eval<'m, A> {
             }
         }
         let mut orders = Vec::new();
-        if !topological(&before, &mut Vec::new(), &mut orders) {
+        let all = topological(&before, &mut Vec::new(), &mut orders);
+        if !all && watch::is_over() {
+            return Err(EarlyEnd::Error(watch::over()));
+        }
+        if !all {
             return self.error(span, "there are too many linear orders");
         }
         let orders = orders
@@ -540,7 +545,8 @@ fn topological(before: &[Vec<usize>], done: &mut Vec<usize>, out: &mut Vec<Vec<u
         out.push(done.clone());
         return out.len() <= MAX_ORDERS;
     }
-    if before.len() > 64 {
+    // The caller sees why when it polls next.
+    if before.len() > 64 || watch::poll().is_err() {
         return false;
     }
     for i in 0..before.len() {

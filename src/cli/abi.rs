@@ -10,7 +10,8 @@ use super::{common, made};
 /// instructions or under a library's lock.
 ///
 /// Exit status: 0, the compilers agree, except for findings that the `--baseline` has; 1, they do
-/// not agree; 2, wrong input; 3, something that the command needs failed.
+/// not agree; 2, wrong input; 3, something that the command needs failed, or not everything was
+/// judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// A profile: a name or a file. Give the option several times

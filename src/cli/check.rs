@@ -30,8 +30,9 @@ use super::{completions, findings, made};
 /// a test is compiled with each profile. With `--mix`, that mix is checked, and each of its
 /// profiles alone.
 ///
-/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
-/// wrong input; 3, something that the command needs failed.
+/// Exit status: 0, everything that was asked was judged, and there are no new findings; 1, new
+/// findings, or differences that were not looked into; 2, wrong input; 3, something that the command
+/// needs failed, or not everything was judged, as when all sources have undefined behaviour.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake check --profile clang-22-aarch64-O2 test.litmus
@@ -216,7 +217,7 @@ fn settle(args: &mut Args) -> Result<()> {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let paths = list::existing(&args.inputs)?;
+    let paths = existing(&args.inputs)?;
     if args.run {
         super::crash::whole(args.split())?;
     }
@@ -243,6 +244,7 @@ fn run(args: &Args) -> Result<u8> {
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
         }
+        report.settle();
         let issues = args.issue.map(|tracker| findings::issues(report, used, tracker.into()));
         args.how.place(report, used)?;
         match issues {
@@ -252,6 +254,20 @@ fn run(args: &Args) -> Result<u8> {
         Ok(())
     })?;
     Ok(common::status_of(report.exit_status()))
+}
+
+/// The tests, of which each must be there. A link that leads nowhere is an error of that test alone,
+/// which the run reports.
+fn existing(inputs: &[String]) -> Result<Vec<PathBuf>> {
+    let is_dangling = |path: &PathBuf| path.is_symlink() && !path.exists();
+    let all = list::tests(inputs)?;
+    if !all.iter().any(is_dangling) {
+        return list::existing(inputs);
+    }
+    let others = all.iter().filter(|path| !is_dangling(path));
+    let others: Vec<String> = others.map(|p| p.to_string_lossy().into_owned()).collect();
+    list::existing(&others)?;
+    Ok(all)
 }
 
 /// Prints the texts of issues, one below the other, and why other findings have none.
@@ -398,18 +414,22 @@ fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
     }
 }
 
-/// Drops errors of code that cannot be lifted in the second preparation: the user did not ask for
-/// it.
+/// Drops errors of code that cannot be lifted in the second preparation, and the comparisons that
+/// lack it: the user did not ask for it.
 fn forgive(args: &Args, report: &mut Report) {
     if args.split().by().is_some() {
         return;
     }
-    let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();
+    let asked = |stage: &str| -> BTreeSet<String> {
+        (0..args.profile.len()).map(|i| label(stage, i)).collect()
+    };
+    let (compiled, compared) = (asked("compiled"), asked("compare"));
+    let possible = |kind| !matches!(kind, FailureKind::Unsupported | FailureKind::Inexpressible);
     report.errors.retain(|e| {
-        let compiled = e.stage == "compiled" || e.stage.starts_with("compiled-");
-        let possible = !matches!(e.kind, FailureKind::Unsupported | FailureKind::Inexpressible);
-        !compiled || asked.contains(&e.stage) || possible
+        let of_code = e.stage == "compiled" || e.stage.starts_with("compiled-");
+        !of_code || compiled.contains(&e.stage) || possible(e.kind)
     });
+    report.verdict.not_asked(|stage, kind| !compared.contains(stage) && !possible(kind));
 }
 
 /// The default models of the sources: the first one judges, and the second one labels load

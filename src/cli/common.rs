@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
@@ -189,15 +189,15 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
     Ok(prepared)
 }
 
-/// Prints an error, and returns the exit status of wrong input.
+/// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    ExitCode::from(2)
+    ExitCode::from(status_of(2))
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or
-/// SIGHUP makes it; the second one ends the program at once, with all processes that its tools
-/// started, and the cache loses nothing.
+/// SIGHUP makes it; a later one ends the program at once, with all processes that its tools
+/// started, and the cache loses nothing. Signals within [`ONE`] of the first count as the same.
 pub fn stop() -> Stop {
     stop_within(None)
 }
@@ -207,6 +207,10 @@ pub fn stop() -> Stop {
 pub fn stop_between_results() -> Stop {
     stop_within(Some(Duration::from_secs(1)))
 }
+
+/// Signals that come so soon after the first belong to it: coreutils' `timeout` signals its child and
+/// then the child's group, and a CI server may do the same.
+const ONE: Duration = Duration::from_secs(1);
 
 /// The signal that asked for the stop; 0 before.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -223,12 +227,23 @@ fn stop_within(patience: Option<Duration>) -> Stop {
                 let Ok(first) = receive.recv() else { return };
                 SIGNAL.store(first, Ordering::Relaxed);
                 stop.ask();
-                let second = match patience {
-                    Some(patience) => receive.recv_timeout(patience),
-                    None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                let asked = Instant::now();
+                let second = loop {
+                    let next = match patience {
+                        Some(patience) => {
+                            receive.recv_timeout(patience.saturating_sub(asked.elapsed()))
+                        }
+                        None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                    };
+                    if next.is_err() || asked.elapsed() >= ONE {
+                        break next;
+                    }
                 };
                 let signal = match second {
-                    Ok(second) => second,
+                    Ok(second) => {
+                        eprintln!("\nlitmake: ended by a second signal; nothing more is written");
+                        second
+                    }
                     Err(RecvTimeoutError::Timeout) => {
                         eprintln!("\nlitmake: stopped; what was printed before is whole");
                         first

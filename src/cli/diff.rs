@@ -27,7 +27,7 @@ use super::{common, completions, made};
 ///
 /// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, a bug on a target that did
 /// not have it before, or differences of the new build that were not looked into; 2, wrong input;
-/// 3, something that the command needs failed. With `--profile`: 0, the outcomes are the same,
+/// 3, something that the command needs failed, or not everything was judged. With `--profile`: 0, the outcomes are the same,
 /// except for differences that the `--baseline` has; 1, they differ; 2 and 3 likewise.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -134,7 +134,9 @@ fn compare(args: &Args) -> Result<u8> {
             return Ok(());
         }
         print!("{}", table::changes(&report.changes, args.verbose));
-        if !report.errors.is_empty() {
+        if report.errors.is_empty() {
+            println!("{}", report.verdict.words());
+        } else {
             let style = Style { color: common::stdout_color(), quiet: true, ..Style::default() };
             let mut errors = report.clone();
             errors.changes.clear();
@@ -142,8 +144,10 @@ fn compare(args: &Args) -> Result<u8> {
         }
         Ok(())
     })?;
+    let moved = || report.changes.iter().any(|c| c.tests.iter().any(|t| t.moved() && !t.known));
     Ok(common::status_of(match report.exit_status() {
-        0 => u8::from(report.changes.iter().any(|c| c.tests.iter().any(|t| t.moved() && !t.known))),
+        // Other outcomes come before what was not judged, as findings do.
+        _ if report.errors.is_empty() && moved() => 1,
         other => other,
     }))
 }

@@ -164,7 +164,7 @@ fn add_at(folder: &Folder, report: &Report, about: &About, date: Option<Date>) -
     let run = folder.add(report, &about.circumstances(date))?;
     let history = History::of(folder.read()?.kept);
     let changes = match history.runs.iter().position(|r| r.id == run.id) {
-        Some(at) => tell::changes(&history, at),
+        Some(at) => format!("{}; {}", tell::headline(&history, at).1, run.verdict().words()),
         None => String::new(),
     };
     Ok(format!("{}: added {} ({changes})", folder.path().display(), run.id))

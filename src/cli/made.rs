@@ -125,7 +125,7 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
     let (listener, ask) = (progress::listener(true), findings::Ask::default());
     let eyes = Eyes::default();
     let report = once(&workspace, &prepared, &store, options, &*listener, None, &ask, eyes)?;
-    end(&store);
+    super::run::end(&store);
     Ok(report)
 }
 
@@ -146,7 +146,7 @@ impl Place {
     }
 
     pub fn end(&self, quiet: bool) {
-        end(&self.store);
+        super::run::end(&self.store);
         self.remote.end(&self.stop, quiet);
     }
 }
@@ -210,14 +210,6 @@ pub fn print(report: &Report, json: bool) {
             super::run::say_summary(report, style);
         }
     }
-}
-
-/// Prints the notices of the store, and keeps it below its cap.
-fn end(store: &Store) {
-    for notice in store.take_notices() {
-        eprintln!("litmake: {notice}");
-    }
-    super::run::end(store);
 }
 
 /// A workspace with a pipeline that a command made; an error if it cannot be planned.

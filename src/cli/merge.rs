@@ -11,7 +11,8 @@ use super::common;
 
 /// Join the reports of the parts of a run (`litmake run --shard I/N --report FILE`).
 ///
-/// The exit status is that of the whole run.
+/// Each part is given once. Parts that are missing are named, and then the merged report is partial.
+/// The exit status is that of the whole run: 3 if a part is missing or was stopped.
 #[derive(clap::Args)]
 pub struct Args {
     /// The report of each part
@@ -25,8 +26,10 @@ pub struct Args {
 pub fn read(path: &Path) -> Result<Report> {
     let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-    serde_json::from_str(&text)
-        .map_err(|e| Diag::new(format!("{}: this is no report: {e}", path.display())))
+    let mut report: Report = serde_json::from_str(&text)
+        .map_err(|e| Diag::new(format!("{}: this is no report: {e}", path.display())))?;
+    report.settle_old();
+    Ok(report)
 }
 
 pub fn main(args: Args) -> ExitCode {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use litmake::base::failure::Failure;
+use litmake::base::failure::{Failure, FailureKind};
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, Arch, list};
@@ -24,6 +24,7 @@ use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::report::passes::{Culprit, Sure, side_by_side};
+use litmake::report::verdict::{Verdict, reason};
 use litmake::report::{Class, Finding, Report, Status, root, state_text};
 use litmake::stage::compilers::Compilers;
 use litmake::stop::{Stop, Stopping};
@@ -44,8 +45,9 @@ use super::{common, findings};
 /// the passes are those of the profile's own compiler, and the code after each pass is compared
 /// with the source.
 ///
-/// Exit status: 0, no new outcomes; 1, a pass adds outcomes or makes a SPIR-V module invalid; 2,
-/// wrong input; 3, something that the command needs failed.
+/// Exit status: 0, everything was judged and there are no new outcomes; 1, a pass adds outcomes or
+/// makes a SPIR-V module invalid; 2, wrong input; 3, something that the command needs failed, or was
+/// not judged.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake passes --opt sroa,gvn,licm tests/*.litmus
@@ -77,7 +79,8 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// Print the effect of each pass as JSON, one line for each test
+    /// Print the effect of each pass as JSON, one line for each test, and a last line with the verdict
+    /// on the run
     #[arg(long)]
     json: bool,
 
@@ -144,6 +147,7 @@ fn run(args: &Args) -> Run<u8> {
     .map_err(input)?;
     let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
+    let mut verdict = Verdict::default();
     // Results of single passes are not cached: the pass is under development and changes each time.
     let store = match args.opt {
         Some(_) => None,
@@ -187,9 +191,11 @@ fn run(args: &Args) -> Run<u8> {
             Err(e) => {
                 eprintln!("{e}");
                 unread = true;
+                verdict.not_compared(reason(FailureKind::Unreadable), 1);
                 continue;
             }
         };
+        let lacked = table.lacks();
         let say = |steps: &[Step]| (serde_json::json!(steps), news(&test.name, steps));
         let done = match (&args.opt, &tool, &modules) {
             (.., Some(modules)) => {
@@ -232,6 +238,12 @@ fn run(args: &Args) -> Run<u8> {
                 (serde_json::json!(passes), said)
             }),
         };
+        match &done {
+            Ok(_) if table.lacks().0 > lacked.0 => verdict.not_compared("out of time", 1),
+            Ok(_) if table.lacks().1 > lacked.1 => verdict.not_compared("not understood", 1),
+            Ok(_) => (verdict.asked, verdict.judged) = (verdict.asked + 1, verdict.judged + 1),
+            Err(e) => verdict.not_compared(reason(e.kind), 1),
+        }
         match done {
             Ok((json, _)) if args.json => {
                 println!("{}", serde_json::json!({ "test": test.name, "passes": json }));
@@ -251,11 +263,16 @@ fn run(args: &Args) -> Run<u8> {
     if !args.json && !table.passes.is_empty() {
         print!("{}", table.text());
     }
+    verdict.settle();
+    match args.json {
+        true => println!("{}", serde_json::json!({ "verdict": verdict })),
+        false => println!("{}", verdict.words()),
+    }
     Ok(common::status_of(match () {
         () if table.adds() => 1,
         () if unread => 2,
         () if failed => 3,
-        () => 0,
+        () => verdict.status(),
     }))
 }
 
@@ -460,6 +477,12 @@ impl Table {
             };
             columns.iter().for_each(|column| counts[*column] += 1);
         }
+    }
+
+    /// How many steps were not judged: the simulation gave up, or the code was refused.
+    fn lacks(&self) -> (u64, u64) {
+        let sum = |column: usize| self.counts.values().map(|counts| counts[column]).sum();
+        (sum(4), sum(5))
     }
 
     fn adds(&self) -> bool {

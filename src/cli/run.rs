@@ -33,9 +33,10 @@ use super::{away, completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
-/// Exit status: 0, no new findings; 1, new findings, or differences that were not looked into; 2,
-/// the pipeline or its inputs are wrong; 3, something that the run needs failed, and everything
-/// that does not depend on it is done.
+/// Exit status: 0, everything that was asked was judged, and there are no new findings; 1, new
+/// findings, or differences that were not looked into; 2, the pipeline or its inputs are wrong; 3,
+/// something that the run needs failed, and everything that does not depend on it is done; or not
+/// everything was judged.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake run pipelines/quickstart.yaml
@@ -226,8 +227,12 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     Ok(Box::new(All(all)))
 }
 
-/// Closes the cache at the end of a run. After a stop, says how to continue.
+/// Closes the cache at the end of a run, and says what is wrong with it: reports read records after
+/// the last event of the run. After a stop, says how to continue.
 pub fn end(store: &Store) {
+    for notice in store.take_notices() {
+        eprintln!("litmake: {notice}");
+    }
     match common::stopped_status() {
         None => common::reduce(store),
         Some(_) => {
@@ -302,6 +307,8 @@ pub fn once(
         details::write(path, &ran, &found)?;
     }
     let (mut report, origins) = found.finish();
+    let (verdict, undefined) = collect::verdict(&ran, stopped);
+    report.verdict = verdict;
     report.compilers = versions::compilers(plan, workspace.compilers(), store);
     report.coverage = collect::coverage(&ran);
     if let Some(look) = eyes.report {
@@ -334,11 +341,14 @@ pub fn once(
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
         investigator.report(&mut report, &origins, &content);
     }
+    investigator.undefined(&mut report, &ran, &undefined);
     drop(investigator);
     if let Some(gathered) = gathered {
         gathered.end();
     }
+    litmake::report::baseline::calibrate(&mut report);
     report.stopped = common::stopped_status().is_some();
+    report.settle();
     Ok(report)
 }
 

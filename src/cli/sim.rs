@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
+use litmake::base::failure::{FailureKind, Fault};
+use litmake::base::watch;
 use litmake::cat::conf::{self, Conf};
 use litmake::cat::load::Disk;
 use litmake::cat::{self, LoadOptions};
@@ -182,6 +184,7 @@ type Asked = Arc<OnceLock<Result<Arc<Model>>>>;
 struct Models<'a> {
     args: &'a Args,
     conf: &'a Conf,
+    timeout: Option<Duration>,
     loaded: Mutex<HashMap<Arch, Asked>>,
 }
 
@@ -191,7 +194,19 @@ impl Models<'_> {
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.entry(arch).or_default().clone()
         };
-        cell.get_or_init(|| self.load(arch).map(Arc::new)).clone()
+        let load = || {
+            let _limit = watch::until(self.timeout.map(|t| Instant::now() + t));
+            self.load(arch).map(Arc::new).map_err(|e| match e.kind {
+                FailureKind::Broken(Fault::OutOfTime) => {
+                    let name = self.args.model.as_deref().unwrap_or(arch.default_model());
+                    Diag::new(format!("{name}: it cannot be read in time"))
+                        .help("give it more time with --timeout")
+                        .kind(e.kind)
+                }
+                _ => e,
+            })
+        };
+        cell.get_or_init(load).clone()
     }
 
     fn load(&self, arch: Arch) -> Result<Model> {
@@ -253,7 +268,7 @@ fn run(args: &Args) -> Result<bool> {
     for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
     }
-    let models = Models { args, conf: &conf, loaded: Mutex::default() };
+    let models = Models { args, conf: &conf, timeout, loaded: Mutex::default() };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or_else(cores).clamp(1, 256).min(paths.len().max(1));
     let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {

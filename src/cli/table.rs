@@ -10,6 +10,8 @@ use super::common;
 
 /// Print the counts of a report by architecture, compiler and level, in the form of Telechat's
 /// Table IV.
+///
+/// Exit status: 0, the report's run judged everything that was asked; 2, wrong input; 3, it did not.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake run pipelines/telechat-table4.yaml --report report.json
@@ -33,28 +35,29 @@ pub struct Args {
 
 pub fn main(args: Args) -> ExitCode {
     match run(&args) {
-        Ok(text) => {
+        Ok((text, status)) => {
             print!("{text}");
-            ExitCode::SUCCESS
+            ExitCode::from(status)
         }
         Err(e) => common::fail(&e),
     }
 }
 
-fn run(args: &Args) -> Result<String> {
+fn run(args: &Args) -> Result<(String, u8)> {
     let report = super::merge::read(&args.report)?;
+    let status = report.verdict.status();
     if args.abi {
         let text = statement::document(&report);
         return match text.is_empty() {
             true => Err(Diag::new(format!("{}: nothing was mixed", args.report.display()))
                 .help("a statement is made of `compare` stages behind a `link` stage, or of `check --split`")),
-            false => Ok(text),
+            false => Ok((text, status)),
         };
     }
     let text = table::differences(&report) + &table::changes(&report.changes, args.verbose);
     match text.is_empty() {
         true => Err(Diag::new(format!("{}: nothing was compared", args.report.display()))
             .help("a table is made of what `compare` and `diff` stages found")),
-        false => Ok(text),
+        false => Ok((format!("{text}{}\n", report.verdict.words()), status)),
     }
 }

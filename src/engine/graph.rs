@@ -94,6 +94,9 @@ pub struct Counts {
     pub dropped: BTreeMap<String, u64>,
     /// How many of its items were made for it, and not before. Not part of what is encoded.
     pub made: u64,
+    /// What was to be in the list and cannot be read, by name, with the reason. Not part of what is
+    /// encoded.
+    pub unreadable: Vec<(String, String)>,
 }
 
 impl Counts {
@@ -167,6 +170,11 @@ pub trait Map: Send + Sync {
     /// is not: it is made whenever something reads it, and its cell says what it is made from.
     fn keeps(&self) -> bool {
         true
+    }
+
+    /// Whether the items to which it says no are left out on purpose, and did not fail.
+    fn leaves_out(&self) -> bool {
+        false
     }
 
     /// Whether it may be done elsewhere.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use litmake_report::compiler_name;
 use litmake_report::evidence::{Shows, by_compiler};
 use litmake_report::{Class, Finding};
 use serde::Serialize;
@@ -145,27 +146,6 @@ pub struct History {
     pub bugs: Vec<Bug>,
     /// An example of each bug, by the id of the bug.
     pub examples: BTreeMap<String, Finding>,
-}
-
-/// A compiler's name in a column: its command with the number of its version.
-pub fn compiler_name(compiler: &str, version: &str) -> String {
-    let tool = compiler.split(' ').next().unwrap_or(compiler);
-    let is_number = |word: &&str| {
-        let (major, rest) = word.split_once('.').unwrap_or((word, ""));
-        let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
-        !major.is_empty() && major.chars().all(|c| c.is_ascii_digit()) && digits(rest)
-    };
-    // The packager's version is in parentheses.
-    let outside: String = version
-        .split('(')
-        .enumerate()
-        .map(|(i, part)| if i == 0 { part } else { part.split_once(')').map_or("", |p| p.1) })
-        .collect();
-    let number = outside.split_whitespace().find(is_number);
-    match number.map(|n| n.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
-        Some(number) => format!("{tool} {number}"),
-        None => compiler.to_string(),
-    }
 }
 
 /// Whether bugs of a class are measured, because they show when tests run and not in a simulation.

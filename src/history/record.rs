@@ -9,6 +9,7 @@ use litmake_base::diag::{Diag, Result};
 use litmake_base::plain;
 use litmake_report::baseline::Seen;
 use litmake_report::bugs::profiles_key;
+use litmake_report::verdict::Verdict;
 use litmake_report::{Compiler, Finding, Report, Status};
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +119,9 @@ pub struct Run {
     /// The compilers of the run, one for each profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compilers: Vec<Compiler>,
+    /// What was judged of what was asked; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The results in numbers.
     pub counts: Counts,
     /// The time that the work took, summed over all workers; absent if the report has none.
@@ -247,6 +251,8 @@ impl Run {
             litmake: name(&report.litmake),
             pipeline: name(&report.pipeline),
             compilers: report.compilers.clone(),
+            // The reasons are in the report.
+            verdict: Some(Verdict { why_undefined: Vec::new(), ..report.verdict.clone() }),
             counts: Counts {
                 tasks: sum(&|s| s.tasks),
                 executed,
@@ -262,6 +268,28 @@ impl Run {
             bugs,
             clean,
         })
+    }
+
+    /// What was judged. For a record of an older version it is made of the numbers that it has.
+    pub fn verdict(&self) -> Verdict {
+        if let Some(verdict) = &self.verdict {
+            return verdict.clone();
+        }
+        let counts = &self.counts;
+        let mut out = Verdict {
+            asked: counts.compared,
+            judged: counts.compared,
+            errors: counts.errors,
+            stopped: self.stopped,
+            ..Verdict::default()
+        };
+        // Runs on devices compare nothing.
+        if counts.compared == 0 && counts.errors == 0 {
+            (out.asked, out.judged) =
+                (counts.tasks, counts.tasks - counts.failed.min(counts.tasks));
+        }
+        out.settle();
+        out
     }
 
     /// The name of the profile with a number; empty if the record is damaged.

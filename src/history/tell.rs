@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use litmake_base::plain;
 use litmake_report::number;
+use litmake_report::verdict::Colour;
 use serde_json::{Value, json};
 
 use crate::lives::{Bug, Change, History};
@@ -67,8 +68,11 @@ fn pretty(value: &Value) -> String {
     text
 }
 
+/// What a run without changes says.
+const NOTHING: &str = "nothing new";
+
 /// The numbers of new, reopened and fixed bugs in a run, in one line.
-pub fn changes(history: &History, at: usize) -> String {
+fn changes(history: &History, at: usize) -> String {
     let parts = [Change::New, Change::Reopened, Change::Fixed].map(|change| {
         match history.changed(at, change).len() {
             0 => String::new(),
@@ -77,16 +81,27 @@ pub fn changes(history: &History, at: usize) -> String {
     });
     let said: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
     match said.is_empty() {
-        true => "nothing new".to_string(),
+        true => NOTHING.to_string(),
         false => said.join(", "),
     }
+}
+
+/// The headline of a run: its colour, and what changed by it. Only a run that judged everything can
+/// say that nothing is new.
+pub fn headline(history: &History, at: usize) -> (Colour, String) {
+    let verdict = history.runs[at].verdict();
+    let changed = changes(history, at);
+    let bad = [Change::New, Change::Reopened].iter().any(|c| !history.changed(at, *c).is_empty());
+    let (colour, said) = verdict.headline(NOTHING);
+    let text = if changed == NOTHING { said } else { changed };
+    (if bad { Colour::Bad } else { colour }, text)
 }
 
 /// The compilers of a run in one line, each name with its version once.
 pub fn compilers(run: &Run) -> String {
     let mut names: Vec<String> = Vec::new();
     for c in &run.compilers {
-        let name = crate::lives::compiler_name(&c.compiler, &c.version);
+        let name = litmake_report::compiler_name(&c.compiler, &c.version);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -105,6 +120,7 @@ pub fn runs(history: &History, form: Form) -> String {
             json!({
                 "id": run.id, "date": run.date, "host": run.host, "commit": run.commit,
                 "litmake": run.litmake, "pipeline": run.pipeline, "counts": run.counts,
+                "verdict": run.verdict(),
                 "seconds": run.seconds, "stopped": run.stopped, "open": open[at],
                 "compilers": run.compilers,
                 "new": ids(Change::New), "reopened": ids(Change::Reopened), "fixed": ids(Change::Fixed),
@@ -114,21 +130,18 @@ pub fn runs(history: &History, form: Form) -> String {
         return pretty(&json!({ "runs": list }));
     }
     let row = |(at, run): (usize, &Run)| {
-        let mut what = changes(history, at);
-        if run.stopped {
-            what += ", stopped";
-        }
         vec![
             run.id.clone(),
             run.pipeline.clone(),
             compilers(run),
-            what,
+            headline(history, at).1,
             open[at].to_string(),
             run.counts.errors.to_string(),
             run.commit.clone().unwrap_or_default(),
+            run.verdict().words(),
         ]
     };
-    let heads = vec!["run", "pipeline", "compilers", "bugs", "open", "errors", "commit"];
+    let heads = vec!["run", "pipeline", "compilers", "bugs", "open", "errors", "commit", "judged"];
     Table { heads, rows: history.runs.iter().enumerate().rev().map(row).collect() }.told(form)
 }
 
@@ -186,6 +199,7 @@ pub fn run(history: &History, at: usize, form: Form) -> String {
     let head = if form == Form::Markdown { "## " } else { "" };
     let line = plain::line(&run.pipeline);
     let _ = writeln!(out, "{head}{line}, {}\n", run.date);
+    let _ = writeln!(out, "{}\n", plain::line(&headline(history, at).1));
     for (name, value) in facts(run) {
         match form {
             Form::Markdown => drop(writeln!(out, "- {name}: {}", plain::line(&value))),
@@ -206,7 +220,7 @@ pub fn run(history: &History, at: usize, form: Form) -> String {
         }
     }
     match rows.is_empty() {
-        true => out.push_str("no bugs\n"),
+        true => drop(writeln!(out, "{}", run.verdict().headline("no bugs").1)),
         false => out.push_str(&Table { heads: vec!["bug", "", "what", "on"], rows }.told(form)),
     }
     out
@@ -229,6 +243,7 @@ pub fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let mut add = |name, value: Option<String>| out.extend(value.map(|v| (name, v)));
     add("host", run.host.clone());
     add("commit", run.commit.clone());
+    add("judged", Some(run.verdict().words()));
     add("stopped", run.stopped.then(|| "before its end".to_string()));
     add("compared", Some(number(counts.compared, "compiled test")));
     let executed = counts.executed.map_or(String::new(), |n| format!(", {n} run now"));

@@ -72,7 +72,7 @@ impl Edge {
 }
 
 /// A requirement that an execution does not meet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Failure {
     /// The requirement, as the model calls it.
     pub name: String,

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use litmake_base::diag::{Diag, Result, Source, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 use super::kinds::Stage;
 use super::types::PipelineFile;
+use super::unread::{Read, check_axes};
 use litmake_profile::files::{Files, folder_of, normal};
 use litmake_profile::tree::{Tree, Vars, What, typed};
 use litmake_profile::vars::{Scope, Setting};
@@ -79,7 +80,12 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
         baseline: None,
         stages: Vec::new(),
     };
-    let mut includes = Includes { open: vec![normal(path)], count: 0, bytes: source.text.len() };
+    let mut includes = Includes {
+        open: vec![normal(path)],
+        count: 0,
+        bytes: source.text.len(),
+        declared: BTreeMap::new(),
+    };
     let mut baseline = None;
     take(files, path, source, &mut pipeline, &mut baseline, &mut includes)?;
     for (name, value) in sets {
@@ -95,6 +101,20 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
             }
         }
     }
+    let mut read = Read::default();
+    pipeline.stages.iter().for_each(|stage| read.stage(stage));
+    pipeline.profiles.iter().for_each(|(_, pattern, _)| read.text(&pattern.value));
+    baseline.iter().for_each(|(_, path, _)| read.text(&path.value));
+    for setting in pipeline.vars.values() {
+        match setting {
+            Setting::Text(text) => read.text(text),
+            Setting::List(list) => list.iter().for_each(|text| read.text(text)),
+        }
+    }
+    for (name, (source, span)) in &includes.declared {
+        read.check(name, source, *span)?;
+    }
+    check_axes(&pipeline.stages, &read)?;
     let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
     if let Some((dir, path, source)) = baseline {
         let path = scope.expand(&source, &path)?.value;
@@ -116,6 +136,8 @@ struct Includes {
     open: Vec<PathBuf>,
     count: usize,
     bytes: usize,
+    /// Where each variable is declared.
+    declared: BTreeMap<String, (Source, Span)>,
 }
 
 fn take(
@@ -172,6 +194,7 @@ fn take(
             .help("names are made of letters, digits, `_` and `-`"));
         }
         into.vars.insert(name.clone(), value.value.0.clone());
+        includes.declared.insert(name.clone(), (source.clone(), value.span));
     }
     for name in file.env.iter() {
         into.env.insert(name.value.clone(), files.env(&name.value));

@@ -12,3 +12,4 @@ pub mod reference;
 pub mod slice;
 pub mod stages;
 pub mod types;
+mod unread;

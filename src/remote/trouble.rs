@@ -32,6 +32,18 @@ pub struct Trouble {
     pub(crate) passing: bool,
 }
 
+/// How it shows that the server ended a connection. A server that misses a certificate says so in an
+/// alert and closes; which of the two the client sees first is a race.
+const ENDED: [&str; 7] = [
+    "alert",
+    "connection closed",
+    "stream closed",
+    "broken pipe",
+    "connection reset",
+    "reset by peer",
+    "unexpected end of file",
+];
+
 impl Trouble {
     pub(crate) fn of(options: &Options, status: &Status) -> Trouble {
         let (meaning, passing) = match status.code() {
@@ -102,9 +114,11 @@ impl Trouble {
         if words.contains("corrupt message") || words.contains("invalidcontenttype") {
             return Some("the server does not encrypt; is it grpc:// instead of grpcs://?".into());
         }
-        let ended = words.contains("alert") || words.contains("connection closed");
-        if ended && options.address.encrypted && options.tls.client.is_none() {
-            return Some("the server ended the encrypted connection; it may want a certificate of the client: --tls-client-certificate and --tls-client-key".into());
+        if ENDED.iter().any(|end| words.contains(end))
+            && options.address.encrypted
+            && options.tls.client.is_none()
+        {
+            return Some("the server ended the encrypted connection; it may want a certificate of the client (--tls-client-certificate and --tls-client-key), or not encrypt (grpc:// instead of grpcs://)".into());
         }
         match self.meaning {
             // It has said itself what is wrong.
@@ -149,5 +163,35 @@ fn code(code: Code) -> &'static str {
         Code::FailedPrecondition => "something that it needs is missing there",
         Code::Cancelled => "the request was cut off",
         _ => "it failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Address;
+
+    #[test]
+    fn whoever_lacks_a_certificate_is_told_so_whichever_error_comes_first() {
+        let mut options = Options::new(Address::parse("grpcs://host:1").unwrap());
+        let told = |options: &Options, words: &str| {
+            Trouble::gone(format!("it cannot be reached: {words}"))
+                .help(options)
+                .unwrap_or_default()
+        };
+        for words in [
+            "received fatal alert: CertificateRequired",
+            "received fatal alert: HandshakeFailure",
+            "stream closed because of a broken pipe",
+            "Connection reset by peer (os error 104)",
+            "peer closed connection without sending TLS close_notify: unexpected end of file",
+        ] {
+            assert!(told(&options, words).contains("--tls-client-certificate"), "{words}");
+        }
+        assert_eq!(told(&options, "Connection refused (os error 111)"), "");
+        options.tls.client = Some(Default::default());
+        assert!(!told(&options, "broken pipe").contains("--tls-client-certificate"));
+        options = Options::new(Address::parse("grpc://host:1").unwrap());
+        assert_eq!(told(&options, "broken pipe"), "");
     }
 }

@@ -23,11 +23,27 @@ const DIGITS: usize = 12;
 pub struct Tests(String);
 
 impl Tests {
+    /// Items other than tests, by their digests.
+    pub fn of_digests(list: impl Iterator<Item = Digest>) -> Tests {
+        Tests::of(&list.map(|digest| digest.prefix() >> 16).collect())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.digits().len() as u64
+    }
+
+    /// The items of both.
+    pub fn union(&self, other: &Tests) -> Tests {
+        Tests::of(&self.marks().union(&other.marks()).copied().collect())
+    }
+
     fn of(marks: &BTreeSet<u64>) -> Tests {
         Tests(marks.iter().map(|m| format!("{m:012x}")).collect())
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

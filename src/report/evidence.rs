@@ -328,6 +328,53 @@ pub struct Threads {
     pub instructions: Moved,
     /// See `instructions`.
     pub barriers: Moved,
+    /// In the report of a part of a run: the threads one by one, since other parts may have the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<Thread>,
+}
+
+/// A thread that both sides compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Thread {
+    /// What tells it from other threads.
+    pub mark: String,
+    /// Its operations, each once.
+    pub operations: Vec<String>,
+    /// If its code differs: the instructions, and the barriers among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<[Moved; 2]>,
+}
+
+impl Threads {
+    /// The counts of some threads, which differ.
+    pub fn of(each: &[Thread]) -> Threads {
+        let mut out = Threads { compared: each.len() as u64, ..Threads::default() };
+        for thread in each {
+            out.changed += u64::from(thread.changed.is_some());
+            for operation in &thread.operations {
+                let share = out.constructs.entry(operation.clone()).or_default();
+                share.compared += 1;
+                share.changed += u64::from(thread.changed.is_some());
+            }
+            let [instructions, barriers] = thread.changed.unwrap_or_default();
+            for (sum, part) in
+                [(&mut out.instructions, instructions), (&mut out.barriers, barriers)]
+            {
+                sum.before += part.before;
+                sum.after += part.after;
+            }
+        }
+        out.constructs.retain(|_, share| share.changed > 0);
+        out
+    }
+
+    /// The threads of both; those of a part of a run have to be told one by one.
+    pub(super) fn join(mut self, other: Threads) -> Threads {
+        self.each.extend(other.each);
+        self.each.sort_by(|a, b| a.mark.cmp(&b.mark));
+        self.each.dedup_by(|a, b| a.mark == b.mark);
+        Threads { each: self.each.clone(), ..Threads::of(&self.each) }
+    }
 }
 
 /// The changed threads out of a number of threads.

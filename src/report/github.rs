@@ -21,6 +21,15 @@ fn data(text: &str) -> String {
 /// Workflow commands for new findings and errors.
 pub fn annotations(report: &Report) -> String {
     let mut out = String::new();
+    let verdict = &report.verdict;
+    let command = match (verdict.is_complete(), verdict.part()) {
+        (true, None) => "notice",
+        _ => "warning",
+    };
+    let _ = writeln!(out, "::{command} title=litmake::{}", data(&verdict.words()));
+    for line in verdict.undefined_lines().iter().take(SHOWN) {
+        let _ = writeln!(out, "::warning title=undefined source::{}", data(line));
+    }
     let new = report.findings.iter().filter(|f| f.status == Status::New);
     for finding in new.clone().take(SHOWN) {
         // GitHub needs an existing file as a place.
@@ -41,17 +50,8 @@ pub fn annotations(report: &Report) -> String {
         );
     }
     for error in report.errors.iter().take(SHOWN) {
-        let test = match error.test.is_empty() {
-            true => String::new(),
-            false => format!("{}: ", error.test),
-        };
-        let message = error.message.strip_prefix(&test).unwrap_or(&error.message);
-        let _ = writeln!(
-            out,
-            "::warning title={}::{}",
-            property(&error.stage),
-            data(&format!("{test}{message}"))
-        );
+        let _ =
+            writeln!(out, "::warning title={}::{}", property(&error.stage), data(&error.told()));
     }
     for rest in &report.not_looked_into {
         let _ = writeln!(out, "::warning title=not looked into::{}", data(&rest.said()));
@@ -80,6 +80,14 @@ pub fn block(language: &str, text: &str, out: &mut String) {
 /// The job summary, as Markdown.
 pub fn summary(report: &Report) -> String {
     let mut out = format!("## litmake: {}\n\n", cell(&report.pipeline));
+    let (_, said) = report.headline("new finding");
+    let _ = writeln!(out, "**{}**. {}\n", cell(&said), cell(&report.verdict.words()));
+    for line in report.verdict.undefined_lines() {
+        let _ = writeln!(out, "- {}", cell(&line));
+    }
+    if !report.verdict.undefined_lines().is_empty() {
+        out.push('\n');
+    }
     let _ = writeln!(
         out,
         "{} new, {} known, {} fixed, {}\n",

@@ -59,12 +59,8 @@ pub fn html(report: &Report) -> String {
 }
 
 fn verdict(report: &Report, out: &mut String) {
-    let new = report.count(Status::New);
-    let (class, said) = match new {
-        0 => ("good", "no new findings".to_string()),
-        n => ("bad", number(n as u64, "new finding")),
-    };
-    let _ = write!(out, "<p><b class=\"{class}\">{said}</b>");
+    let (colour, said) = report.headline("new finding");
+    let _ = write!(out, "<p><b class=\"{}\">{}</b>", colour.class(), escaped(&said));
     let others = [(report.count(Status::Known), "known"), (report.count(Status::Fixed), "fixed")];
     for (n, what) in others.into_iter().filter(|(n, _)| *n > 0) {
         let _ = write!(out, ", {n} {what}");
@@ -73,6 +69,14 @@ fn verdict(report: &Report, out: &mut String) {
         let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
     }
     out.push_str("</p>\n");
+    let class = report.verdict.headline("").0.class();
+    let _ = writeln!(out, "<p class=\"{class}\">{}</p>", escaped(&report.verdict.words()));
+    let undefined = report.verdict.undefined_lines();
+    if !undefined.is_empty() {
+        let items: Vec<String> =
+            undefined.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
+        let _ = writeln!(out, "<ul class=\"facts\">{}</ul>", items.concat());
+    }
     for rest in &report.not_looked_into {
         let _ = writeln!(out, "<p>{}</p>", escaped(&rest.said()));
     }
@@ -347,7 +351,7 @@ fn errors(report: &Report, out: &mut String) {
             out,
             "<details><summary>{}: {} ({})</summary>",
             escaped(stage),
-            escaped(message.lines().next().unwrap_or("")),
+            escaped(message.lines().next().unwrap_or("").trim_start_matches(':')),
             errors.len()
         );
         pre(message, out);
@@ -394,7 +398,7 @@ pub fn compilers(list: &[Compiler], out: &mut String) {
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
             escaped(&c.profile),
-            escaped(&c.compiler),
+            escaped(&super::compiler_name(&c.compiler, &c.version)),
             escaped(&c.arch),
             escaped(&c.version),
             escaped(&c.build),

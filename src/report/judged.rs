@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{Changed, Changes, Moved, Share, Threads};
 use super::github::{block, cell};
-use super::terminal::{Style, errors, finding};
+use super::terminal::{Style, errors, finding, verdict};
+use super::verdict::Colour;
 use super::{Finding, Report, Status, number, state_text};
 
 /// How a bug changed from one compiler to another.
@@ -82,10 +83,11 @@ const OUTCOMES: usize = 4;
 
 impl Report {
     /// The exit status of a judgement: 1 if the change brings a bug that the baseline does not
-    /// know, or may bring one, because differences of the new compiler were not looked into.
+    /// know, or may bring one, because differences of the new compiler were not looked into; otherwise
+    /// that of what was judged.
     pub fn judged_status(&self) -> u8 {
         match self.exit_status() {
-            1 if !self.brings_bugs() && self.unexplored_after() == 0 => 0,
+            1 if !self.brings_bugs() && self.unexplored_after() == 0 => self.verdict.status(),
             status => status,
         }
     }
@@ -129,7 +131,7 @@ impl Report {
         }
         let count = |change: Change| counts.get(&change).copied().unwrap_or(0);
         let mut parts = vec![match count(Change::New) {
-            0 => "no new bugs".to_string(),
+            0 => self.verdict.headline("no new bugs").1,
             n => number(n, "new bug"),
         }];
         let more = [
@@ -227,8 +229,12 @@ pub fn text(report: &Report, style: Style) -> String {
         let _ = writeln!(out, "{}", style.paint("33;1", &rest.said()));
     }
     errors(report, tests, style, &mut out);
-    let color = if report.brings_bugs() { "31;1" } else { "32;1" };
-    let _ = writeln!(out, "{}", style.paint(color, &report.judgement()));
+    let colour = match report.brings_bugs() {
+        true => Colour::Bad,
+        false => report.verdict.headline("").0,
+    };
+    let _ = writeln!(out, "{}", verdict(report, style));
+    let _ = writeln!(out, "{}", style.paint(colour.code(), &report.judgement()));
     out
 }
 
@@ -279,6 +285,7 @@ fn sides(change: &BugChange) -> String {
 /// The judgement as a comment on the change.
 pub fn markdown(report: &Report) -> String {
     let mut out = format!("### litmake: {}\n\n", cell(&report.judgement()));
+    let _ = writeln!(out, "{}\n", cell(&report.verdict.words()));
     out += "| before | after | threads with other code | instructions | barriers | tests that gain outcomes | that lose some |\n\
             | --- | --- | --- | --- | --- | --- | --- |\n";
     for c in &report.changes {

@@ -24,12 +24,33 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// A test case for each bug, each group of differences that were not looked into, each error, and
-/// each stage.
+/// A test case for the verdict, each bug, each group of differences that were not looked into, each
+/// error, and each stage. The verdict's case is an error unless everything was judged, and is
+/// skipped for a part of a run.
 pub fn junit(report: &Report) -> String {
     let mut failures = report.count(Status::New);
     let mut cases = String::new();
-    let mut count = 0;
+    let mut count = 1;
+    let verdict = &report.verdict;
+    let (words, reasons) =
+        (escape(&verdict.words()), escape(&verdict.undefined_lines().join("\n")));
+    let _ = write!(cases, "    <testcase classname=\"verdict\" name=\"{}\"", verdict.state.name());
+    let _ = match (verdict.is_complete(), verdict.part()) {
+        (true, None) => {
+            writeln!(cases, ">\n      <system-out>{words}</system-out>\n    </testcase>")
+        }
+        (true, Some(_)) => {
+            writeln!(cases, ">\n      <skipped message=\"{words}\"/>\n    </testcase>")
+        }
+        (false, _) => writeln!(
+            cases,
+            ">\n      <error message=\"{words}\">{reasons}</error>\n    </testcase>"
+        ),
+    };
+    let (mut skipped, unjudged) = (
+        usize::from(verdict.is_complete() && verdict.part().is_some()),
+        usize::from(!verdict.is_complete()),
+    );
     for finding in &report.findings {
         count += 1;
         let _ = write!(
@@ -77,12 +98,24 @@ pub fn junit(report: &Report) -> String {
     }
     for stage in &report.stages {
         count += 1;
-        let _ =
-            writeln!(cases, "    <testcase classname=\"stage\" name=\"{}\"/>", escape(&stage.name));
+        let name = escape(&stage.name);
+        let _ = write!(cases, "    <testcase classname=\"stage\" name=\"{name}\"");
+        let lacks = stage.failed + stage.skipped;
+        let why = match verdict.is_complete() {
+            false if verdict.stopped => "the run was stopped".to_string(),
+            false if stage.tasks == 0 => "it had nothing to do".to_string(),
+            false if lacks > 0 => format!("{lacks} of {} have no result", stage.tasks),
+            _ => {
+                cases.push_str("/>\n");
+                continue;
+            }
+        };
+        skipped += 1;
+        let _ = writeln!(cases, ">\n      <skipped message=\"{why}\"/>\n    </testcase>");
     }
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{}\">\n{cases}  </testsuite>\n</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{}\" skipped=\"{skipped}\">\n{cases}  </testsuite>\n</testsuites>\n",
         escape(&report.pipeline),
-        report.errors.len()
+        report.errors.len() + unjudged
     )
 }

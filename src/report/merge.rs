@@ -3,11 +3,37 @@
 //! It does not know how the run was divided.
 
 use super::evidence::{Changes, Differences};
+use super::verdict::Verdict;
 use super::{Compatibility, Report, Stage, bugs, coverage};
 use litmake_base::diag::{Diag, Result};
 
-/// Merges the reports of `--shard 1/n` to `n/n`.
+/// Merges the reports of `--shard 1/n` to `n/n`. Parts that are missing are named in the verdict.
 pub fn merge(parts: Vec<Report>) -> Result<Report> {
+    let verdicts: Vec<&Verdict> = parts.iter().map(|part| &part.verdict).collect();
+    let verdict = Verdict::join(&verdicts)?;
+    let mut out = joined(parts)?;
+    out.verdict = verdict;
+    if out.verdict.shard.is_none() {
+        // The report of a whole run only has the numbers.
+        out.stages.iter_mut().for_each(|stage| stage.distinct = None);
+        let threads = out.changes.iter_mut().filter_map(|c| c.threads.as_mut());
+        threads.for_each(|threads| threads.each.clear());
+    }
+    out.settle();
+    Ok(out)
+}
+
+/// Adds the report of more tests, judged with the same compilers.
+pub fn add_tests(before: Option<Report>, more: Report) -> Result<Report> {
+    let mut verdict = more.verdict.clone();
+    verdict.add(&before.as_ref().map(|b| b.verdict.clone()).unwrap_or_default());
+    let mut out = joined(before.into_iter().chain([more]).collect())?;
+    out.verdict = verdict;
+    out.stopped = out.verdict.stopped;
+    Ok(out)
+}
+
+fn joined(parts: Vec<Report>) -> Result<Report> {
     let mut parts = parts.into_iter();
     let Some(mut out) = parts.next() else {
         return Err(Diag::new("there is no report to merge"));
@@ -76,6 +102,9 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
     Ok(out)
 }
 
+/// The reason for which a list of distinct items leaves some out, as `generate` has it.
+pub const REPEATED: &str = "the same test as another";
+
 fn add(sum: &mut Stage, part: &Stage) {
     // Each part makes the whole list before it takes its share, so that each part has the full
     // counts.
@@ -89,6 +118,14 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.tasks += part.tasks;
     sum.failed += part.failed;
     sum.skipped += part.skipped;
+    if let (Some(own), Some(other)) = (&mut sum.distinct, &part.distinct) {
+        own.tasks = own.tasks.union(&other.tasks);
+        own.failed = own.failed.union(&other.failed);
+        (sum.tasks, sum.failed) = (own.tasks.len(), own.failed.len());
+        if let Some(repeated) = sum.dropped.get_mut(REPEATED) {
+            *repeated = sum.considered.saturating_sub(sum.tasks);
+        }
+    }
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
     let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -123,6 +160,10 @@ impl Changes {
         self.outcomes += part.outcomes;
         self.gained += part.gained;
         self.lost += part.lost;
+        self.threads = match (self.threads.take(), part.threads) {
+            (Some(own), Some(other)) => Some(own.join(other)),
+            (own, other) => own.or(other),
+        };
         self.tests.extend(part.tests);
         self.tests.sort_by(|a, b| a.test.cmp(&b.test));
         self.gone.extend(part.gone);

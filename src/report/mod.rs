@@ -25,6 +25,7 @@ pub mod sarif;
 pub mod statement;
 pub mod table;
 pub mod terminal;
+pub mod verdict;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use litmake_base::failure::FailureKind;
 use litmake_base::plain;
 use passes::Culprit;
 use root::Root;
+use verdict::Verdict;
 
 /// The report of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -48,6 +50,9 @@ pub struct Report {
     pub litmake: String,
     /// The pipeline's name.
     pub pipeline: String,
+    /// What was judged of what was asked.
+    #[serde(default)]
+    pub verdict: Verdict,
     /// The stages, an entry for each instance.
     pub stages: Vec<Stage>,
     /// The findings, one for each bug.
@@ -103,6 +108,28 @@ pub struct Compiler {
     /// differ in it. Empty in a stable report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
+}
+
+/// A compiler's name: its command with the number of the version that it says. The profile's name may
+/// have another one, which it took over from a profile that it extends.
+pub fn compiler_name(compiler: &str, version: &str) -> String {
+    let tool = compiler.split(' ').next().unwrap_or(compiler);
+    let is_number = |word: &&str| {
+        let (major, rest) = word.split_once('.').unwrap_or((word, ""));
+        let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
+        !major.is_empty() && major.chars().all(|c| c.is_ascii_digit()) && digits(rest)
+    };
+    // The packager's version is in parentheses.
+    let outside: String = version
+        .split('(')
+        .enumerate()
+        .map(|(i, part)| if i == 0 { part } else { part.split_once(')').map_or("", |p| p.1) })
+        .collect();
+    let number = outside.split_whitespace().find(is_number);
+    match number.map(|n| n.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
+        Some(number) => format!("{tool} {number}"),
+        None => compiler.to_string(),
+    }
 }
 
 /// The mixes of one test.
@@ -242,9 +269,23 @@ pub struct Stage {
     /// The reasons for which some of these gave no test, and how many each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
+    /// In the report of a part of a run: which distinct items the stage has, such as threads that
+    /// several tests have in common. Other parts may have the same ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<Distinct>,
     /// How much of a GPU the tests used, if that was asked for; absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceUse>,
+}
+
+/// The distinct items of a stage, as marks of their content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Distinct {
+    /// All of them.
+    pub tasks: coverage::Tests,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "coverage::Tests::is_empty")]
+    pub failed: coverage::Tests,
 }
 
 /// How much of a device the tests of a stage used, as shares of its peak rates. The cost of a test
@@ -372,6 +413,9 @@ pub enum Status {
     Fixed,
 }
 
+/// The label of differences that `rc11-lb` allows.
+pub const LOAD_BUFFERING: &str = "load buffering";
+
 /// A final state: values by the names of registers, locals and locations.
 pub type State = BTreeMap<String, String>;
 
@@ -488,6 +532,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether only load buffering tells the target from the source.
+    pub fn is_load_buffering(&self) -> bool {
+        self.label == LOAD_BUFFERING
+    }
+
     /// All ids of the finding.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.id).chain(&self.forms).map(String::as_str)
@@ -624,6 +673,16 @@ pub struct Error {
     pub reproducer: String,
 }
 
+impl Error {
+    /// The message with the test that it is about, in front of the place if it has one.
+    pub fn told(&self) -> String {
+        match self.test.is_empty() || self.message.starts_with(&*self.test) {
+            true => self.message.clone(),
+            false => format!("{}: {}", self.test, self.message),
+        }
+    }
+}
+
 /// Looks for characters in JSON that are shown as their number.
 struct Scan {
     found: bool,
@@ -750,8 +809,10 @@ impl Report {
         self.not_looked_into.iter().map(|u| u.count).sum()
     }
 
-    /// The exit status: 0 without new findings, 1 with new findings or with differences that were not
-    /// looked into, 2 if inputs are wrong, 3 if something failed.
+    /// The exit status: 0 if everything was judged and nothing new was found, 1 with new findings or
+    /// with differences that were not looked into, 2 if inputs are wrong, 3 if something failed or was
+    /// not judged. What failed comes before what was found, and what was found before what was not
+    /// judged.
     pub fn exit_status(&self) -> u8 {
         if self.errors.iter().any(|e| e.cause == Cause::Run) {
             3
@@ -761,7 +822,7 @@ impl Report {
             // A difference that was not looked into may be a new bug.
             1
         } else {
-            0
+            self.verdict.status()
         }
     }
 }

@@ -24,9 +24,14 @@ pub fn document(report: &Report) -> String {
 fn statement(c: &Compatibility, report: &Report, out: &mut String) {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let _ = writeln!(out, "# ABI of atomic operations: {}\n", cell(&report.pipeline));
+    let verdict = &report.verdict;
+    let whole = verdict.is_complete() && verdict.part().is_none();
+    if !whole {
+        let _ = writeln!(out, "**This statement is not whole.** {}.\n", cell(&verdict.words()));
+    }
     let _ = writeln!(
         out,
-        "Code of these compilers was mixed in {}, of at most {} and {}, {} apart. Every mix was judged: {} choices of \
+        "Code of these compilers was mixed in {}, of at most {} and {}, {} apart. {}: {} choices of \
          compilers, {} of them of code that differs, {} as tests. Sources have the model `{}`, the machine on which all of a \
          mix runs has `{}`. litmake {}.",
         count(c.tests as usize, "test"),
@@ -36,6 +41,7 @@ fn statement(c: &Compatibility, report: &Report, out: &mut String) {
             "thread" => "taken by threads",
             _ => "taken by statements",
         },
+        if whole { "Every mix was judged" } else { "Not every mix was judged" },
         c.assignments,
         c.combinations,
         c.mixes,
@@ -43,13 +49,13 @@ fn statement(c: &Compatibility, report: &Report, out: &mut String) {
         c.model_target,
         report.litmake,
     );
-    fits(c, out);
+    fits(c, whole, out);
     compilers(c, report, out);
     mappings(c, report, out);
 }
 
 /// The profiles that fit together, those that do not, and those that are wrong alone.
-fn fits(c: &Compatibility, out: &mut String) {
+fn fits(c: &Compatibility, whole: bool, out: &mut String) {
     let found = |j: &&Judged| j.found > 0;
     let (alone, pairs): (Vec<&Judged>, Vec<&Judged>) =
         c.judged.iter().partition(|j| j.profiles.len() == 1);
@@ -58,6 +64,12 @@ fn fits(c: &Compatibility, out: &mut String) {
     let clashes: Vec<&Judged> = pairs.iter().copied().filter(found).collect();
     let open = c.judged.iter().filter(|j| j.tests == 0).count();
     match (bad.is_empty(), clashes.is_empty()) {
+        (_, true) if c.tests == 0 || open == c.judged.len() => {
+            let _ = writeln!(out, "Nothing is known: no mix was judged.");
+        }
+        (_, true) if !whole || open > 0 => {
+            let _ = writeln!(out, "In what was judged, no two profiles are wrong together.");
+        }
         (true, true) => {
             let _ = writeln!(out, "No profile is wrong alone, and no two are wrong together.");
         }
@@ -194,6 +206,7 @@ mod tests {
             pipeline: "abi".into(),
             compilers: vec![compiler("old", "clang 16"), compiler("new", "clang 22")],
             compatibility: vec![c],
+            verdict: crate::verdict::Verdict::of_judged(3),
             ..Report::default()
         }
     }

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::baseline::CALIBRATION;
 use super::evidence::{Evidence, Execution, presence_lines};
+use super::verdict::Colour;
 use super::{Class, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
 
 /// How much is shown, and how.
@@ -102,11 +104,23 @@ pub fn summary(report: &Report, style: Style) -> String {
     out.push_str(&table::changes(&report.changes, style.verbose));
     errors(report, limit, style, &mut out);
     let known = report.count(Status::Known);
-    let word = match new.len() {
-        0 => style.paint("32;1", "no new findings"),
-        n => style.paint("31;1", &number(n as u64, "finding")),
-    };
-    let _ = write!(out, "{word}");
+    for f in report.findings.iter().filter(|f| f.is_load_buffering()) {
+        if f.status == Status::Known {
+            let _ = writeln!(
+                out,
+                "{} {} ({}): {CALIBRATION}",
+                style.paint("33", "known"),
+                f.title(),
+                f.id
+            );
+        }
+    }
+    for line in undefined(report, limit) {
+        let _ = writeln!(out, "{} {line}", style.paint("33;1", "undefined"));
+    }
+    let _ = writeln!(out, "{}", verdict(report, style));
+    let (colour, word) = report.headline("finding");
+    let _ = write!(out, "{}", style.paint(colour.code(), &word));
     let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
     for f in new.iter().filter(|f| !f.label.is_empty()) {
         *labels.entry(&f.label).or_default() += 1;
@@ -117,7 +131,7 @@ pub fn summary(report: &Report, style: Style) -> String {
     if known > 0 {
         let _ = write!(out, ", {known} known");
     }
-    if report.unexplored() > 0 {
+    if report.unexplored() > 0 && !new.is_empty() {
         let rest = format!("not looked into: {}", report.unexplored());
         let _ = write!(out, ", {}", style.paint("33;1", &rest));
     }
@@ -125,6 +139,26 @@ pub fn summary(report: &Report, style: Style) -> String {
         let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
     }
     out.push('\n');
+    out
+}
+
+/// The numbers of the verdict in one line.
+pub(super) fn verdict(report: &Report, style: Style) -> String {
+    let words = report.verdict.words();
+    match report.verdict.headline("").0 {
+        Colour::Good => words,
+        colour => style.paint(colour.code(), &words),
+    }
+}
+
+/// Why sources are undefined, at most `limit` lines.
+fn undefined(report: &Report, limit: usize) -> Vec<String> {
+    let lines = report.verdict.undefined_lines();
+    let more = lines.len().saturating_sub(limit);
+    let mut out: Vec<String> = lines.into_iter().take(limit).collect();
+    if more > 0 {
+        out.push(format!("... and {more} more (-v shows all)"));
+    }
     out
 }
 
@@ -319,14 +353,14 @@ fn indent(text: &str, out: &mut String) {
 /// Errors; those with equal messages share a line.
 pub(super) fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
     let groups = report.error_groups();
-    for ((message, stage), errors) in groups.iter().take(limit) {
+    for ((_, stage), errors) in groups.iter().take(limit) {
         let first = errors[0];
         let _ = writeln!(
             out,
-            "{}{}: {}{message}",
+            "{}{}: {}",
             style.paint("33;1", "error"),
             if stage.is_empty() { String::new() } else { format!(" {stage}") },
-            if first.test.is_empty() { String::new() } else { format!("{}: ", first.test) },
+            first.told(),
         );
         if errors.len() > 1 {
             let more = number(errors.len() as u64 - 1, "more test");

@@ -105,6 +105,7 @@ pub fn collect(
     dropped(REPEATED, &all, &mut tally);
     all.retain(|m| !excluded(&m.name));
     dropped(EXCLUDED, &all, &mut tally);
+    keep.begin();
     if !keep.is_empty() {
         all.retain(|m| {
             let test = litmus::read(&Source::new(m.name.as_str(), m.text(arch)));
@@ -112,6 +113,9 @@ pub fn collect(
         });
     }
     dropped(FILTERED, &all, &mut tally);
+    if !all.is_empty() {
+        keep.check_held()?;
+    }
     if let Some((count, seed)) = sample {
         all = stratified(all, count, seed);
     }

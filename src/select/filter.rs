@@ -4,6 +4,9 @@
 //! `uses=atomic_fetch_*`, `without=*_seq_cst`. Names and dialects are alternatives; all other
 //! conditions must hold. It does not know where tests come from.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -33,11 +36,29 @@ impl Range {
     }
 }
 
+/// One of several conditions of which one has to hold, and whether it held for a test.
+#[derive(Clone, Debug)]
+struct Alternative<T> {
+    what: T,
+    word: Source,
+    held: Arc<AtomicBool>,
+}
+
+/// Whether one of some alternatives holds for a test; notes each that does.
+fn any<T>(list: &[Alternative<T>], holds: impl Fn(&T) -> bool) -> bool {
+    let mut out = list.is_empty();
+    for one in list.iter().filter(|one| holds(&one.what)) {
+        one.held.store(true, Ordering::Relaxed);
+        out = true;
+    }
+    out
+}
+
 /// A filter of tests; every condition has to hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    names: Vec<GlobMatcher>,
-    arches: Vec<Arch>,
+    names: Vec<Alternative<GlobMatcher>>,
+    arches: Vec<Alternative<Arch>>,
     threads: Vec<Range>,
     events: Vec<Range>,
     locations: Vec<Range>,
@@ -74,12 +95,18 @@ impl Filter {
             })
         };
         match key {
-            "name" => self.names.push(glob()?),
-            "arch" => self.arches.push(Arch::named(value).ok_or_else(|| {
-                let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
-                at(format!("`{value}` is not a dialect of litmus tests"))
-                    .help(format!("the dialects are {}", all.join(", ")))
-            })?),
+            "name" => {
+                let (what, held) = (glob()?, Arc::default());
+                self.names.push(Alternative { what, word: word.clone(), held });
+            }
+            "arch" => {
+                let what = Arch::named(value).ok_or_else(|| {
+                    let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
+                    at(format!("`{value}` is not a dialect of litmus tests"))
+                        .help(format!("the dialects are {}", all.join(", ")))
+                })?;
+                self.arches.push(Alternative { what, word: word.clone(), held: Arc::default() });
+            }
             "threads" => self.threads.push(range()?),
             "events" => self.events.push(range()?),
             "locations" => self.locations.push(range()?),
@@ -106,12 +133,32 @@ impl Filter {
             && self.without.is_empty()
     }
 
+    /// Forgets which alternatives held for a test.
+    pub fn begin(&self) {
+        let held = self.names.iter().map(|a| &a.held).chain(self.arches.iter().map(|a| &a.held));
+        held.for_each(|held| held.store(false, Ordering::Relaxed));
+    }
+
+    /// An error if an alternative (a name or a dialect) held for none of the tests: the others hide
+    /// that it keeps nothing.
+    pub fn check_held(&self) -> Result<()> {
+        let names = self.names.iter().map(|a| (&a.word, &a.held));
+        let arches = self.arches.iter().map(|a| (&a.word, &a.held));
+        for (word, held) in names.chain(arches) {
+            if !held.load(Ordering::Relaxed) {
+                let whole = Span::new(0, word.text.len());
+                return Err(Diag::at(word, whole, format!("no test has {}", word.text))
+                    .help("other conditions keep some; correct this one, or remove it"));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a test is kept. A test that cannot be lowered has no events to count, so it is kept
     /// only if the filter does not count.
     pub fn keeps(&self, test: &Test) -> bool {
-        let any = |list: &[GlobMatcher], text: &str| list.iter().any(|g| g.is_match(text));
-        if !self.names.is_empty() && !any(&self.names, &test.name)
-            || !self.arches.is_empty() && !self.arches.contains(&test.arch)
+        if !any(&self.names, |name| name.is_match(&test.name))
+            || !any(&self.arches, |arch| *arch == test.arch)
             || !self.threads.iter().all(|r| r.has(test.threads.len()))
         {
             return false;
@@ -206,6 +253,21 @@ mod tests {
         }
         assert!(kept(&[]));
         assert!(kept(&["name=SB", "name=MP+rel"]));
+    }
+
+    #[test]
+    fn an_alternative_that_holds_for_no_test_is_said() {
+        let words = ["name=MP*", "name=SB*", "threads=2"];
+        let words: Vec<Source> = words.iter().map(|w| Source::new("keep", *w)).collect();
+        let filter = Filter::read(&words).expect("is a filter");
+        let test = litmus::read(&Source::new("MP", MP)).expect("reads");
+        assert!(filter.keeps(&test));
+        let said = filter.check_held().expect_err("SB* keeps nothing").to_string();
+        assert!(said.contains("no test has name=SB*"), "{said}");
+        let filter = Filter::read(&words[..1]).expect("is a filter");
+        assert!(filter.keeps(&test) && filter.check_held().is_ok());
+        filter.begin();
+        assert!(filter.check_held().is_err());
     }
 
     #[test]

@@ -26,17 +26,18 @@ const DEPTH: usize = 200;
 /// A relation that the model draws, by its name.
 type Drawn = (String, Rel);
 
-/// The requirements that an execution fails, and the relations that the model draws.
-pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<Drawn>)> {
+/// The checks of a kind that an execution fails (of flags: those that it raises), and the relations that the model draws.
+pub fn failures(plan: &Plan, exec: &Exec, kind: CheckKind) -> Result<(Vec<Failure>, Vec<Drawn>)> {
     let values = values(plan, exec)?;
     let names = plan.names.iter().map(|(n, id)| (*id, n.as_str())).collect();
     let mut out = Vec::new();
-    for check in plan.checks.iter().filter(|c| c.kind == CheckKind::Require) {
+    for check in plan.checks.iter().filter(|c| c.kind == kind) {
         let answer = match &values[check.node as usize] {
             Value::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),
             Value::Rel(r) => rel_has(check.shape, r),
         };
-        if answer.is_ok() != check.negated {
+        // A flag is raised by what other checks ask for.
+        if (answer.is_ok() != check.negated) == (kind != CheckKind::Flag) {
             continue;
         }
         let events = answer.err().unwrap_or_default();

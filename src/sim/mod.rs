@@ -49,6 +49,7 @@ use interpreted::{Interpreted, UNDEFINED};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
 use litmake_base::rel::Rel;
+use litmake_base::watch;
 use litmake_cat as cat;
 use litmake_cat::plan::{BaseRel, CheckKind, Node, Plan};
 use litmake_cat::stage::StageError;
@@ -297,6 +298,8 @@ impl Simulator {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
         let mut results = Results::new(options.memory);
         let deadline = options.timeout.map(|t| start + t);
+        // Models that are interpreted poll it.
+        let _limit = watch::until(deadline);
         // Flags of an interpreted model, by number.
         let mut names = Vec::new();
         let cut =
@@ -510,6 +513,10 @@ fn stopped(
     results: &Results,
 ) -> Result<()> {
     match result {
+        Err(EarlyEnd::Model(_)) if watch::is_over() => {
+            let done = format!("{} partial executions looked at", results.stats.nodes);
+            Err(out_of_time(test, options, &done))
+        }
         Err(EarlyEnd::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
         Err(EarlyEnd::TimedOut) => {
             let done = format!("{} partial executions looked at", results.stats.nodes);

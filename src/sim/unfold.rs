@@ -20,6 +20,7 @@ use super::path::{Doubt, Kind, Path, PathError, PathEvent, Paths, Taint};
 use super::private::PrivateMemory;
 use super::program::{ObservedPlace, Program};
 use super::reach::Reach;
+use super::results::late;
 use super::visible::Private;
 use litmake_ops::eval::truth;
 use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
@@ -297,9 +298,7 @@ impl<'p> Unfolder<'p> {
         let mut looked_at = 0_u64;
         while let Some(mut state) = todo.pop() {
             looked_at += 1;
-            if looked_at.is_multiple_of(LOOK)
-                && self.limits.deadline.is_some_and(|end| Instant::now() >= end)
-            {
+            if looked_at.is_multiple_of(LOOK) && late(self.limits.deadline) {
                 return Err(Obstacle::OutOfTime { thread: self.thread });
             }
             loop {

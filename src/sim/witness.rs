@@ -20,14 +20,18 @@ use super::valuation::written;
 use super::{Empty, Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::rel::Rel;
+use litmake_base::watch;
 use litmake_cat::exec::Exec;
-use litmake_cat::plan::BaseRel;
+use litmake_cat::plan::{BaseRel, CheckKind};
 use litmake_litmus::execution::{Event, Execution, Failure, Pairs};
 use litmake_litmus::{Test, read};
 use litmake_ops::{Annotations, TAG_TABLE};
 
 /// At most so many executions are looked at for one answer.
 const MOST: u64 = 5_000;
+
+/// The flag by which the kernel's model reports a data race.
+const RACE: &str = "data-race";
 
 /// What was found about an outcome.
 #[derive(Clone, Debug)]
@@ -63,10 +67,41 @@ impl Simulator {
         options: &Options,
         limit: usize,
     ) -> Result<Answer> {
+        self.look(test, model, options, limit, CheckKind::Require)
+    }
+
+    /// An allowed execution that makes the test's behaviour undefined under the model, with the check
+    /// that says so. `None` if there is none among those that are looked at.
+    pub fn undefined(
+        &mut self,
+        test: &Test,
+        model: &Model,
+        options: &Options,
+    ) -> Result<Option<Execution>> {
+        // The kernel's model raises a flag instead.
+        for why in [CheckKind::UndefinedUnless, CheckKind::Flag] {
+            let answer = self.look(test, model, options, MOST as usize, why)?;
+            if let Some(one) = answer.executions.into_iter().next() {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Executions with the checks of this kind that they fail. Requirements are explained for the
+    /// test's proposition; for other checks, any allowed execution counts that fails one.
+    fn look(
+        &mut self,
+        test: &Test,
+        model: &Model,
+        options: &Options,
+        limit: usize,
+        why: CheckKind,
+    ) -> Result<Answer> {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
-        let mut wanted = vec![program.condition.clone()];
-        wanted.extend(program.filter.clone());
-        self.executions(test, &program, model, options, Cond::And(wanted), limit)
+        let condition = (why == CheckKind::Require).then(|| program.condition.clone());
+        let wanted = Cond::And(condition.into_iter().chain(program.filter.clone()).collect());
+        self.executions(test, &program, model, options, wanted, limit, why)
     }
 
     /// Why there is no outcome: what forbids the execution that fails the fewest checks.
@@ -77,7 +112,8 @@ impl Simulator {
         model: &Model,
         options: &Options,
     ) -> Result<Empty> {
-        let all = self.executions(test, program, model, options, Cond::Const(true), 1)?;
+        let why = CheckKind::Require;
+        let all = self.executions(test, program, model, options, Cond::Const(true), 1, why)?;
         let Some(nearest) = all.executions.first() else {
             return Err(Diag::new(format!("{}: no answer: the test has no execution", test.name))
                 .help("an access may lead to no location, or a value may come from nowhere"));
@@ -92,6 +128,7 @@ impl Simulator {
     }
 
     /// At most `limit` executions that satisfy a proposition: allowed ones, or, where there is none, others.
+    #[expect(clippy::too_many_arguments, reason = "a search has this many parts")]
     fn executions(
         &mut self,
         test: &Test,
@@ -100,9 +137,11 @@ impl Simulator {
         options: &Options,
         wanted: Cond,
         limit: usize,
+        why: CheckKind,
     ) -> Result<Answer> {
         let visible = model.visible(program.arch);
         let deadline = options.timeout.map(|t| Instant::now() + t);
+        let _limit = watch::until(deadline);
         let (paths, _) =
             unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let annotations = model.cat.annotations();
@@ -113,12 +152,14 @@ impl Simulator {
             paths.retain(|path| path.error.is_none());
         }
         let cells = cells_of(test, program, &paths)?;
+        let explains = why == CheckKind::Require;
         let mut answer =
             Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
-        for any in [false, true] {
+        for any in [false, true].into_iter().take(if explains { 2 } else { 1 }) {
             // First look for executions that the model allows; if there is none, for all.
             each_choice(&paths, &mut |picked| {
-                if answer.more || !any && answer.executions.len() >= limit {
+                let found = if explains { limit } else { 1 };
+                if answer.more || !any && answer.executions.len() >= found {
                     return Ok(());
                 }
                 let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
@@ -160,8 +201,17 @@ impl Simulator {
                 let annotations = &annotations;
                 let view = View { program, cells: &cells, skeleton: &skeleton, test, annotations };
                 for (rf, co) in judge.kept {
-                    if let Some(one) = view.execution(model, &self.exprs, &wanted, &rf, &co)? {
+                    if !explains && !answer.executions.is_empty() {
+                        break;
+                    }
+                    if let Some(mut one) =
+                        view.execution(model, &self.exprs, &wanted, &rf, &co, why)?
+                    {
                         answer.looked_at += 1;
+                        one.failures.retain(|f| why != CheckKind::Flag || f.name == RACE);
+                        if !explains && one.failures.is_empty() {
+                            continue;
+                        }
                         answer.executions.push(one);
                     }
                 }
@@ -249,6 +299,7 @@ impl View<'_> {
         wanted: &Cond,
         rf: &Rel,
         co: &Rel,
+        why: CheckKind,
     ) -> Result<Option<Execution>> {
         let skeleton = self.skeleton;
         let all = Exhaustive {
@@ -273,8 +324,8 @@ impl View<'_> {
         let mut exec = skeleton_exec(skeleton);
         choose(&mut exec, rf, co);
         let (failed, shows) = match &model.fast {
-            Some(fast) => failures(&fast.plan, &exec)?,
-            None => (interpreted(model, &exec)?, Vec::new()),
+            Some(fast) => failures(&fast.plan, &exec, why)?,
+            None => (interpreted(model, &exec, why)?, Vec::new()),
         };
         let lookup = |v: Var| values[usize::from(v.thread)][usize::from(v.access)];
         let value_of = |e: usize| {
@@ -376,8 +427,17 @@ impl View<'_> {
     }
 }
 
-fn interpreted(model: &Model, exec: &Exec) -> Result<Vec<Failure>> {
+fn interpreted(model: &Model, exec: &Exec, why: CheckKind) -> Result<Vec<Failure>> {
     let verdict = litmake_cat::interpret(&model.cat, exec)?;
+    if why != CheckKind::Require {
+        // The interpreter does not say which events a flag is about.
+        let undefined = match why {
+            CheckKind::Flag => verdict.flags.iter().any(|f| f == RACE),
+            _ => verdict.undefined,
+        };
+        let flag = Failure { name: RACE.to_string(), ..Failure::default() };
+        return Ok(undefined.then_some(flag).into_iter().collect());
+    }
     Ok(verdict
         .failed
         .map(|f| Failure {

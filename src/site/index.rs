@@ -23,13 +23,16 @@ pub fn runs(history: &History, version: &str) -> String {
         out.push_str("<p>There are no runs yet.</p>\n");
         return end(version, out);
     };
+    let (colour, said) = tell::headline(history, last);
     let _ = writeln!(
         out,
-        "<p>The last run, {}: <b>{}</b>; {} open.</p>",
+        "<p>The last run, {}: <b class=\"{}\">{}</b>; {} open.</p>",
         run_link(history, last),
-        tell::changes(history, last),
+        colour.class(),
+        escaped(&said),
         number(open[last], "bug")
     );
+    let _ = writeln!(out, "<p>{}</p>", escaped(&history.runs[last].verdict().words()));
     for change in [Change::New, Change::Reopened, Change::Fixed] {
         changed(&history.changed(last, change), change, &mut out);
     }
@@ -41,6 +44,7 @@ pub fn runs(history: &History, version: &str) -> String {
             ("run", Column::Text),
             ("pipeline", Column::Choice),
             ("bugs", Column::Text),
+            ("judged", Column::Text),
             ("open", Column::Number),
             ("errors", Column::Number),
             ("compared", Column::Number),
@@ -51,14 +55,16 @@ pub fn runs(history: &History, version: &str) -> String {
         &mut out,
     );
     for (at, run) in history.runs.iter().enumerate().rev() {
-        let stopped = if run.stopped { ", stopped" } else { "" };
+        let (colour, said) = tell::headline(history, at);
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}{stopped}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+            "<tr><td>{}</td><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             run_link(history, at),
             escaped(&run.pipeline),
-            tell::changes(history, at),
+            colour.class(),
+            escaped(&said),
+            escaped(&run.verdict().words()),
             open[at],
             run.counts.errors,
             run.counts.compared,

@@ -15,7 +15,8 @@ pub fn run(history: &History, at: usize, version: &str) -> String {
     let run = &history.runs[at];
     let mut out = begin(&format!("{}, {}", run.pipeline, minute(run)), "");
     neighbours(history, at, &mut out);
-    let _ = writeln!(out, "<p><b>{}</b></p>", tell::changes(history, at));
+    let (colour, said) = tell::headline(history, at);
+    let _ = writeln!(out, "<p><b class=\"{}\">{}</b></p>", colour.class(), page::escaped(&said));
     let told = tell::facts(run);
     let facts: Vec<(&str, String)> = told
         .iter()

@@ -29,6 +29,10 @@ pub fn differ(before: &[u8], after: &[u8]) -> Result<bool> {
 struct Changed;
 
 impl Map for Changed {
+    fn leaves_out(&self) -> bool {
+        true
+    }
+
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| {
             let [of, before, after] = &item[..] else {

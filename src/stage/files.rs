@@ -315,6 +315,16 @@ impl Archive {
     }
 }
 
+/// Why a file cannot be read; of a link, that what it leads to is missing.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            "there is no such file, or a link that leads nowhere".into()
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// The content of a file that is a test.
 fn test(path: &Path) -> Option<Vec<u8>> {
     file::read(path, pack::MAX_MEMBER).ok()
@@ -327,9 +337,11 @@ impl graph::Source for Files {
         {
             return Ok(listing.entries.clone());
         }
+        self.keep.begin();
         let mut found = Found::clone(&*self.found.clone()?);
         let considered = (found.files.len() + found.excluded) as u64;
-        let mut counts = Counts { considered, ..Counts::default() };
+        let unreadable = found.unreadable.clone();
+        let mut counts = Counts { considered, unreadable, ..Counts::default() };
         counts.drop(EXCLUDED, found.excluded as u64);
         if !self.keep.is_empty() {
             let before = found.files.len();
@@ -344,10 +356,16 @@ impl graph::Source for Files {
         let mut entries = Vec::with_capacity(found.files.len());
         let mut listed = Places::default();
         let cannot = |path: &Path, e: std::io::Error| {
-            Diag::new(format!("cannot read {}: {e}", path.display()))
+            (path.display().to_string(), format!("cannot read it: {}", reason(&e)))
         };
         for (path, digest) in found.files.into_iter().zip(digests) {
-            let content = digest.map_err(|e| cannot(&path, e))?;
+            let content = match digest {
+                Ok(content) => content,
+                Err(e) => {
+                    counts.unreadable.push(cannot(&path, e));
+                    continue;
+                }
+            };
             let name: Box<str> = match path.into_os_string().into_string() {
                 Ok(name) => name.into(),
                 Err(odd) => {
@@ -359,7 +377,13 @@ impl graph::Source for Files {
             entries.push(Entry { name, content });
         }
         for (path, only) in found.archives {
-            let encoded = members_of(&path, known).map_err(|e| cannot(&path, e))?;
+            let encoded = match members_of(&path, known) {
+                Ok(encoded) => encoded,
+                Err(e) => {
+                    counts.unreadable.push(cannot(&path, e));
+                    continue;
+                }
+            };
             let archive = Archive { path, encoded, by_name: OnceLock::new() };
             let before = entries.len();
             self.tests_in(&archive, only.as_deref(), &mut entries);
@@ -385,6 +409,9 @@ impl graph::Source for Files {
         counts.drop(LIMITED, entries.len().saturating_sub(self.limit) as u64);
         entries.truncate(self.limit);
         check_kept(&self.source, &self.keep_words, counts.considered, entries.len())?;
+        if !entries.is_empty() {
+            self.keep.check_held()?;
+        }
         if let Ok(mut place) = self.counts.lock() {
             *place = counts;
         }

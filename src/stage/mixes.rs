@@ -53,6 +53,9 @@ pub struct Mixed {
     /// The reasons for which mixes could not be joined.
     #[serde(default)]
     pub messages: Vec<String>,
+    /// Whether the source has undefined behaviour, so that no mix is wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undefined: bool,
     /// The number of threads of the test.
     pub threads: usize,
     /// The operations of the test, with each code of an operation and the profiles that make it.
@@ -133,6 +136,7 @@ impl Stage {
             clean: found.clean.iter().map(|p| profile(*p)).collect(),
             adds_nothing: table.adds_nothing().into_iter().map(profile).collect(),
             messages: linked.messages.iter().cloned().collect(),
+            undefined: source.undefined,
             threads: test.threads.len(),
             operations: BTreeMap::new(),
             faults: Vec::new(),

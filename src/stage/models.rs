@@ -12,11 +12,13 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use super::items::relative;
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::file::MAX_TEXT;
+use litmake_base::watch;
 use litmake_cat::conf::{self, Conf};
 use litmake_cat::load::{Files, load_with};
 use litmake_cat::{self as cat, LoadOptions};
@@ -24,6 +26,9 @@ use litmake_litmus::Arch;
 use litmake_litmus::c::macros::Macros;
 use litmake_pipeline::query::Db;
 use litmake_sim::Model;
+
+/// The longest time to read or to compile a model, unless less is left.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A model that is read when the plan is made, and compiled when the first test needs it.
 pub struct Loaded {
@@ -55,6 +60,7 @@ impl Loaded {
 
     /// The model, compiled for the simulator at first use.
     pub fn model(&self) -> std::result::Result<&Model, Box<Diag>> {
+        let _limit = watch::until(Some(Instant::now() + PATIENCE));
         let ready = self.ready.get_or_init(|| match &self.cat {
             Ok(cat) => match &self.macros {
                 None => Model::load(cat),
@@ -96,6 +102,7 @@ pub struct ModelName<'db> {
 #[salsa::tracked(returns(clone))]
 fn model<'db>(db: &'db dyn Db, of: ModelName<'db>) -> Arc<Loaded> {
     let (name, arch, files) = (of.name(db), of.arch(db), Noted(db));
+    let _limit = watch::until(Some(Instant::now() + PATIENCE));
     let mut loaded = Loaded {
         name: name.clone(),
         cat: Err(Diag::new("this model was not read")),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use super::models::{Loaded, Models};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
+use litmake_base::watch;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_lang::compiled::{FAULTS, MAP};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
@@ -199,8 +200,12 @@ impl Stage {
             let message = format!("there is no model here for {} tests", test.arch.name());
             return Outcome::Failed(message.into());
         };
+        let _limit = watch::until(self.options.timeout.map(|t| Instant::now() + t));
         let model = match loaded.model() {
             Ok(model) => model,
+            Err(e) if e.kind == FailureKind::Broken(Fault::OutOfTime) => {
+                return Outcome::Failed(e.into());
+            }
             Err(e) => return Outcome::Failed(Failure::from(e).kind(BROKEN)),
         };
         match simulator.simulate(&test, model, &self.options) {

@@ -29,6 +29,8 @@ pub struct Found {
     pub archives: Vec<(PathBuf, Option<String>)>,
     /// How many of the files other words exclude.
     pub excluded: usize,
+    /// Folders that cannot be listed, with the reason.
+    pub unreadable: Vec<(String, String)>,
 }
 
 impl Found {
@@ -36,7 +38,8 @@ impl Found {
     fn of(path: &Path, is_pattern: bool) -> Found {
         let mut out = Found::default();
         // Names of tests can have brackets, which are no pattern: `MP+dmb.sy-[fence]`.
-        if path.is_file() {
+        if path.is_file() || path.is_symlink() && !path.exists() {
+            // A link that leads nowhere is an error of that file alone.
             out.add(path.to_path_buf());
         } else if let Some((archive, member)) = pack::member_of(path) {
             out.archives.push((archive, Some(member)));
@@ -56,6 +59,8 @@ impl Found {
     fn sort(&mut self) {
         self.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
         self.files.dedup();
+        self.unreadable.sort();
+        self.unreadable.dedup();
     }
 
     /// Whether the file at an absolute path is one of the files.
@@ -177,6 +182,7 @@ pub fn found<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Found>> {
             let led = word(db, &path, is_pattern(&pattern.value)).found(db);
             out.files.extend(led.files.iter().cloned());
             out.archives.extend(led.archives.iter().cloned());
+            out.unreadable.extend(led.unreadable.iter().cloned());
         }
         if out.len() == before {
             let message = format!("no file matches `{}`", pattern.value);
@@ -225,7 +231,21 @@ pub fn base(path: &Path) -> PathBuf {
 }
 
 fn walk(dir: &Path, keep: impl Fn(&Path) -> bool, out: &mut Found) {
-    for entry in WalkDir::new(dir).into_iter().flatten() {
+    for entry in WalkDir::new(dir) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(e) => {
+                // A folder that is not there has no files.
+                let is_gone =
+                    e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+                if !is_gone {
+                    let at = e.path().unwrap_or(dir).display().to_string();
+                    let why = e.io_error().map_or_else(|| e.to_string(), |e| e.to_string());
+                    out.unreadable.push((at, format!("cannot list it: {why}")));
+                }
+                continue;
+            }
+        };
         if entry.file_type().is_dir() {
             continue;
         }

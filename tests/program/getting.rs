@@ -79,6 +79,11 @@ fn action(job: &mut Job, inputs: &[(&str, &str)]) -> Output {
             assert!(uses.starts_with("actions/"), "{uses} is no step that every workflow has");
             continue;
         };
+        // A server leaves out the steps behind a failed one, except those that always run.
+        let is_red = last.as_ref().is_some_and(|out: &Output| !out.status.success());
+        if is_red && step["if"] != "always()" {
+            continue;
+        }
         // What a script is made from must not come from outside; it takes inputs as variables.
         assert!(!script.contains("${{") && step["shell"] == "bash", "{script}");
         for (name, value) in step["env"].as_object().into_iter().flatten() {
@@ -124,6 +129,23 @@ fn the_action_runs_a_pipeline_and_says_what_is_new() {
     assert_eq!(out.status.code(), Some(2));
 }
 
+/// The script of the job for GitLab, and its variables.
+fn gitlab(template: &Value, job: &Job) -> (String, BTreeMap<String, String>) {
+    let folder = job.path("").display().to_string();
+    let mut env = BTreeMap::from([
+        ("CI_PROJECT_DIR".to_string(), folder.clone()),
+        ("CI_COMMIT_SHA".to_string(), "0123abcd".to_string()),
+    ]);
+    for (name, value) in template["variables"].as_object().unwrap() {
+        env.insert(name.clone(), value.as_str().unwrap().replace("$CI_PROJECT_DIR", &folder));
+    }
+    let lines = |key: &str| {
+        let lines = template[key].as_array().unwrap().iter().map(|l| l.as_str().unwrap());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    (format!("{}\n{}", lines("before_script"), lines("script")), env)
+}
+
 #[test]
 fn the_job_for_gitlab_runs_a_pipeline() {
     if !compilers_are_here() {
@@ -132,17 +154,8 @@ fn the_job_for_gitlab_runs_a_pipeline() {
     let template = yaml("templates/litmake.yml");
     let template = &template[".litmake"];
     let mut job = Job::new();
-    job.set("CI_PROJECT_DIR", job.path("").display().to_string());
-    job.set("CI_COMMIT_SHA", "0123abcd");
-    for (name, value) in template["variables"].as_object().unwrap() {
-        let value = value.as_str().unwrap().replace("$CI_PROJECT_DIR", &job.env["CI_PROJECT_DIR"]);
-        job.set(name, value);
-    }
-    let lines = |key: &str| {
-        let lines = template[key].as_array().unwrap().iter().map(|l| l.as_str().unwrap());
-        lines.collect::<Vec<_>>().join("\n")
-    };
-    let script = format!("{}\n{}", lines("before_script"), lines("script"));
+    let (script, env) = gitlab(template, &job);
+    job.env.extend(env);
     let out = job.run(&script);
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.code() == Some(2) && said.contains("set LITMAKE_PIPELINE"), "{said}");
@@ -157,6 +170,169 @@ fn the_job_for_gitlab_runs_a_pipeline() {
         "litmake-history",
     ] {
         assert!(job.path(path).exists(), "{path}");
+    }
+}
+
+/// A pipeline over one profile, whose compiler is a script that a test exchanges.
+const NIGHTS: &str = "name: nights
+stages:
+  - { name: tests, generate: { files: tests } }
+  - { name: source, simulate: { from: tests, model: rc11 } }
+  - { name: weaker, simulate: { from: tests, model: rc11-lb } }
+  - { name: code, compile: { from: tests, profile: head.yaml } }
+  - { name: target, simulate: { from: code } }
+  - { name: compare, compare: { source: source, also: weaker, target: target } }
+";
+
+const MP: &str = "C mp
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int a = atomic_load_explicit(y, memory_order_acquire);
+  int b = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:a=1 /\\ 1:b=0)
+";
+
+/// A compiler that changes the code of tests before it compiles them.
+fn compiler(change: &str) -> String {
+    format!("#!/bin/sh\ntest -f test.c && sed -i '{change}' test.c\nexec cc \"$@\"\n")
+}
+
+/// Takes sequentially consistent stores for relaxed ones.
+const ONE_BUG: &str = "s/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memory_order_relaxed/";
+/// The same, and swaps the stores of `MP`.
+const TWO_BUGS: &str = "s/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memory_order_relaxed/;\
+/memory_order_relaxed);/{N;s/\\(.*memory_order_relaxed);\\)\\n\\(.*memory_order_release);\\)/\\2\\n\\1/}";
+
+/// Three nights on fresh machines: each has the project as git has it, and what a CI server keeps.
+struct Nights {
+    scratch: Scratch,
+    kept: Vec<&'static str>,
+}
+
+impl Nights {
+    fn new(kept: &[&'static str]) -> Nights {
+        let scratch = Scratch::with(&[]);
+        let git = |args: &[&str]| {
+            ok(scratch.program("git", args).output().unwrap());
+        };
+        git(&["init", "-q", "--bare", "origin.git"]);
+        Nights { scratch, kept: kept.to_vec() }
+    }
+
+    /// The folder of a night, with the compiler of that night.
+    fn night(&self, n: usize, change: &str) -> Job {
+        let mut job = Job::new();
+        for (name, text) in [("tests/sb.litmus", crate::scratch::SB), ("tests/mp.litmus", MP)] {
+            job.scratch.write(name, text);
+        }
+        job.scratch.write("nights.yaml", NIGHTS);
+        job.scratch.write("cc.sh", &compiler(change));
+        job.scratch.write(
+            "head.yaml",
+            "name: head\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\nmodel: x86tso\n",
+        );
+        let origin = self.scratch.path("origin.git").display().to_string();
+        for args in [&["init", "-q"][..], &["remote", "add", "origin", &origin]] {
+            ok(job.scratch.program("git", args).output().unwrap());
+        }
+        // What the cache of the CI server kept from the night before.
+        let cache = self.scratch.path("cache");
+        for name in self.kept.iter().filter(|name| n > 1 && cache.join(name).exists()) {
+            let to = job.path("").join(name);
+            copy(&cache.join(name), &to);
+        }
+        job.set("GITHUB_PATH", job.path("path").display().to_string());
+        job
+    }
+
+    /// The end of a night: the CI server keeps what the steps say.
+    fn end(&self, job: &Job) {
+        for name in self.kept.iter().filter(|name| job.path(name).exists()) {
+            copy(&job.path(name), &self.scratch.path("cache").join(name));
+        }
+    }
+
+    /// The runs in the record on the branch.
+    fn runs(&self) -> usize {
+        let args = ["--git-dir", "origin.git", "ls-tree", "-r", "--name-only", "litmake-history"];
+        let said = ok(self.scratch.program("git", &args).output().unwrap());
+        said.lines().filter(|l| l.starts_with("runs/")).count()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+    ok(Command::new("cp").args(["-rT"]).arg(from).arg(to).output().unwrap());
+}
+
+/// The bugs that a report calls new.
+fn new_bugs(job: &Job) -> usize {
+    let report = std::fs::read_to_string(job.path("litmake-out/report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    report["findings"].as_array().unwrap().iter().filter(|f| f["status"] == "new").count()
+}
+
+const STATUSES: [(&str, i32, usize); 3] = [(ONE_BUG, 1, 1), (ONE_BUG, 0, 0), (TWO_BUGS, 1, 1)];
+
+/// The first night is red, the second shows the same, the third has a compiler with one bug more.
+#[test]
+fn three_nights_of_the_action_are_red_green_and_red_for_what_is_new() {
+    // Red or green, the cache is saved by a step that always runs.
+    let file = yaml("action.yml");
+    let steps = file["runs"]["steps"].as_array().unwrap();
+    let step = |uses: &str| {
+        let found = steps.iter().find(|s| s["uses"].as_str().is_some_and(|u| u.starts_with(uses)));
+        found.unwrap_or_else(|| panic!("no step uses {uses}"))
+    };
+    for uses in ["actions/cache/save@", "actions/upload-artifact@"] {
+        assert_eq!(step(uses)["if"], "always()", "{uses}");
+    }
+    assert_eq!(
+        step("actions/cache/save@")["with"]["key"],
+        step("actions/cache/restore@")["with"]["key"]
+    );
+    let nights = Nights::new(&["litmake-cache"]);
+    for (n, (change, status, new)) in STATUSES.into_iter().enumerate() {
+        let mut job = nights.night(n + 1, change);
+        let inputs = [("pipeline", "nights.yaml"), ("pages-branch", "pages")];
+        let out = action(&mut job, &inputs);
+        let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
+        assert_eq!(out.status.code(), Some(status), "night {}: {said}", n + 1);
+        assert_eq!(new_bugs(&job), new, "night {}: {said}", n + 1);
+        nights.end(&job);
+        assert_eq!(nights.runs(), n + 1);
+    }
+    let args = ["--git-dir", "origin.git", "show", "pages:index.html"];
+    assert!(ok(nights.scratch.program("git", &args).output().unwrap()).contains("<html"));
+}
+
+#[test]
+fn three_nights_of_the_job_for_gitlab_are_red_green_and_red_for_what_is_new() {
+    let template = yaml("templates/litmake.yml");
+    let template = &template[".litmake"];
+    assert_eq!(
+        (&template["cache"]["when"], &template["artifacts"]["when"]),
+        (&"always".into(), &"always".into())
+    );
+    let nights = Nights::new(&["litmake-cache"]);
+    for (n, (change, status, new)) in STATUSES.into_iter().enumerate() {
+        let mut job = nights.night(n + 1, change);
+        let (script, env) = gitlab(template, &job);
+        job.env.extend(env);
+        job.set("LITMAKE_PIPELINE", "nights.yaml");
+        job.set("LITMAKE_HISTORY_REMOTE", nights.scratch.path("origin.git").display().to_string());
+        let out = job.run(&script);
+        let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
+        assert_eq!(out.status.code(), Some(status), "night {}: {said}", n + 1);
+        assert_eq!(new_bugs(&job), new, "night {}: {said}", n + 1);
+        assert!(job.path("public/index.html").exists());
+        nights.end(&job);
+        assert_eq!(nights.runs(), n + 1);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `litmake history` and `litmake site`: what they print, and what wrong input is told.
 
 use litmake::report::coverage::Gather;
+use litmake::report::verdict::Verdict;
 use litmake::report::{Compiler, Finding, Report};
 use serde_json::Value;
 
@@ -28,6 +29,7 @@ fn write(s: &Scratch, name: &str, version: &str, shows: bool) {
         }],
         coverage: coverage.finish(),
         findings: if shows { vec![finding.once()] } else { Vec::new() },
+        verdict: Verdict::of_judged(1),
         ..Report::default()
     };
     s.write(name, &report.json());

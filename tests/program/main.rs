@@ -15,6 +15,7 @@ mod getting;
 mod history;
 mod hunt;
 mod judge;
+mod judged;
 mod kernel;
 mod lift;
 mod manners;

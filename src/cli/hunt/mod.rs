@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
-use litmake::base::failure::FailureKind;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::diag::{Diag, Result, Source};
 use litmake::file::{self, write};
 use litmake::hunt::choose::Chosen;
@@ -23,6 +23,7 @@ use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
 use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::terminal::Style;
+use litmake::report::verdict::Verdict;
 use litmake::report::{Class, Finding, Report, Status, merge};
 use litmake::stage::collect::Ran;
 use litmake::stop::Stopping;
@@ -44,6 +45,7 @@ use super::{common, completions, findings, made};
 ///
 /// Exit status: 0, no new bugs; 1, new bugs, or differences that were not looked into; 2, wrong
 /// input; 3, something that the hunt needs failed, or for some profile no test could be compared.
+/// Tests that the hunt drew and that litmake cannot compare are counted, and are not missing.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake hunt --budget 8h                                     the newest compilers, every target
@@ -184,7 +186,9 @@ fn run(args: &Args) -> Result<u8> {
         first = false;
     }
     cache.end(args.how.quiet);
-    let report = kept.report.clone().unwrap_or_default();
+    let mut report = kept.report.clone().unwrap_or_default();
+    report.verdict = verdict(&kept, &report);
+    report.stopped = report.verdict.stopped;
     match args.json {
         true => print!("{}", json(&kept, &report)),
         false => say(&kept, &report),
@@ -195,7 +199,8 @@ fn run(args: &Args) -> Result<u8> {
     Ok(common::status_of(match () {
         // A profile for which nothing was compared must not look like success.
         () if broken || (silent && common::stopped_status().is_none()) => 3,
-        () => u8::from(report.count(Status::New) > 0 || open),
+        () if report.count(Status::New) > 0 || open => 1,
+        () => report.verdict.status(),
     }))
 }
 
@@ -753,9 +758,30 @@ fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
                 Finding { count: counts.0, by_profile: counts.1, occurrences, ..old.clone() };
         }
     }
-    let mut out = merge::merge(before.into_iter().chain([round]).collect())?;
+    // Tests that the hunt drew itself and that cannot be compared with a profile are counted apart.
+    round.verdict.not_asked(|_, kind| !matches!(kind, FailureKind::Broken(_)) || is_given_up(kind));
+    round.verdict.errors = 0;
+    let mut out = merge::add_tests(before, round)?;
     out.errors.truncate(ERRORS);
     Ok(out)
+}
+
+/// Whether a simulation took longer than a hunt allows. The many tests of a hunt make up for it.
+fn is_given_up(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::Broken(Fault::OutOfTime | Fault::Open))
+}
+
+/// The verdict on the hunt: that on its rounds, with the tests that failed, and with the profiles for
+/// which nothing was compared.
+fn verdict(kept: &Kept, report: &Report) -> Verdict {
+    let mut out = report.verdict.clone();
+    out.errors = kept.tally.not_compared.get("failed").copied().unwrap_or(0);
+    let compared = |p: &&String| kept.tally.profiles.get(*p).is_none_or(|n| *n == 0);
+    let silent = kept.profiles.iter().filter(compared);
+    out.missing.extend(silent.map(|p| format!("any comparison with {p}")));
+    out.stopped |= common::stopped_status().is_some();
+    out.settle();
+    out
 }
 
 /// The report as JSON, with the counts of the hunt.

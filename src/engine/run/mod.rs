@@ -609,7 +609,10 @@ impl<'a> Engine<'a> {
 
     fn unit_done(&self, node: usize, shard: usize, result: Shard, executed: u64) {
         lock(&self.shards[node])[shard] = Some(result);
-        let failed = u64::from(result.count(State::Failed) + result.count(State::Broke));
+        let leaves_out =
+            matches!(&self.graph.nodes[node].work, Work::Map(work) if work.leaves_out());
+        let failed = if leaves_out { 0 } else { result.count(State::Failed) };
+        let failed = u64::from(failed + result.count(State::Broke));
         self.listener.event(&Event::Progress {
             node: &self.graph.nodes[node].label,
             tasks: u64::from(result.rows()),

@@ -8,6 +8,7 @@ use super::{Engine, Found, NodeSummary, Root, lock};
 use crate::graph::Work;
 use crate::rows::{Shard, State};
 use litmake_base::diag::Diag;
+use litmake_base::digest::Digest;
 
 impl Engine<'_> {
     /// Errors of whole lists.
@@ -44,6 +45,27 @@ impl Engine<'_> {
         let mut out = lock(&self.elsewhere[node]).clone();
         out.sort();
         out
+    }
+
+    /// What tells the items of a list of distinct ones apart, in the order of the list; `None` for
+    /// other lists, whose items have names of their own.
+    pub fn identities(&self, node: usize) -> Option<Vec<Digest>> {
+        let at = self.root_index[node];
+        let root = self.root_table(at)?;
+        match &self.graph.nodes[at].work {
+            Work::Parts => Some(root.entries.iter().map(|e| e.content).collect()),
+            Work::Distinct => {
+                let by = self.graph.nodes[at].inputs[1];
+                let mut cells = std::collections::HashMap::new();
+                let one = |(shard, row): &(u32, u32)| {
+                    let shard = *shard as usize;
+                    let all = cells.entry(shard).or_insert_with(|| self.cells(by, shard).ok());
+                    Some(all.as_ref()?.get(*row as usize)?.content)
+                };
+                root.origin.iter().map(one).collect()
+            }
+            _ => None,
+        }
     }
 
     /// What the run came to in a node, as far as it has come.

@@ -12,7 +12,7 @@ use litmake_litmus::{Body, Test};
 use litmake_mix::mend::is_barrier;
 use litmake_mix::pieces::operation;
 use litmake_pipeline::kinds::{Diff, Kind};
-use litmake_report::evidence::{Changed, Changes, Threads};
+use litmake_report::evidence::{Changed, Changes, Moved, Thread, Threads};
 use litmake_report::{Finding, Report};
 
 impl Reported for Diff {
@@ -99,7 +99,7 @@ fn threads(run: &Ran, i: usize) -> Option<Threads> {
     if of != engine.graph.root(after) {
         return None;
     }
-    let mut out = Threads::default();
+    let mut each = Vec::new();
     for s in 0..engine.root_table(of)?.shards() {
         let cells = |node: usize| engine.cells(node, s).ok();
         let (sources, old, new) = (cells(of)?, cells(before)?, cells(after)?);
@@ -108,33 +108,28 @@ fn threads(run: &Ran, i: usize) -> Option<Threads> {
             if !a.state.usable() || !b.state.usable() {
                 continue;
             }
-            out.compared += 1;
             let operations = content(of, row, *source).map(|text| operations(&text));
-            let operations = operations.unwrap_or_default();
-            for operation in &operations {
-                out.constructs.entry(operation.clone()).or_default().compared += 1;
-            }
-            if a.content == b.content {
-                continue;
-            }
-            let (Some(a), Some(b)) = (content(before, row, *a), content(after, row, *b)) else {
-                continue;
+            let mut thread = Thread {
+                mark: source.content.short(),
+                operations: operations.unwrap_or_default().into_iter().collect(),
+                changed: None,
             };
-            if !differ(&a, &b).unwrap_or(true) {
-                continue;
+            if a.content != b.content
+                && let (Some(a), Some(b)) = (content(before, row, *a), content(after, row, *b))
+                && differ(&a, &b).unwrap_or(true)
+            {
+                let (a, b) = (counts(&a), counts(&b));
+                let moved = |before, after| Moved { before, after };
+                thread.changed = Some([moved(a.0, b.0), moved(a.1, b.1)]);
             }
-            out.changed += 1;
-            for operation in operations {
-                out.constructs.entry(operation).or_default().changed += 1;
-            }
-            let (a, b) = (counts(&a), counts(&b));
-            out.instructions.before += a.0;
-            out.instructions.after += b.0;
-            out.barriers.before += a.1;
-            out.barriers.after += b.1;
+            each.push(thread);
         }
     }
-    out.constructs.retain(|_, share| share.changed > 0);
+    let mut out = Threads::of(&each);
+    if engine.options.part.is_some_and(|(_, n)| n > 1) {
+        each.sort_by(|a, b| a.mark.cmp(&b.mark));
+        out.each = each;
+    }
     Some(out)
 }
 

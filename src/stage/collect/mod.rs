@@ -4,6 +4,7 @@
 mod compare;
 mod coverage;
 mod diff;
+mod judged;
 mod layout;
 mod mixed;
 mod run;
@@ -13,12 +14,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use coverage::coverage;
+pub use judged::{UndefinedIn, verdict};
 
 use super::threads;
 use super::{Built, kinds};
 use litmake_base::diag::Source;
 use litmake_base::digest::Digest;
-use litmake_base::failure::{Failure, FailureKind};
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_engine::graph::{Counts, Work};
 use litmake_engine::rows::State;
 use litmake_engine::run::{Engine, Found};
@@ -29,6 +31,7 @@ use litmake_pipeline::plan::Plan;
 use litmake_profile::Profile;
 use litmake_report::baseline::Seen;
 use litmake_report::bugs::{Bugs, Rank, rank};
+use litmake_report::coverage::Tests;
 use litmake_report::{self as report, Cause, Error, Finding, Report};
 
 /// The node of the plan that each finding came from, by the finding's id.
@@ -131,6 +134,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         .into_iter()
         .map(|found| Failed { failure: found.failure(), node: found.node, item: found.item })
         .partition(|f| f.failure.kind == FailureKind::LeftOut);
+    let is_part = engine.options.part.is_some_and(|(_, n)| n > 1);
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
     for (at, i) in built.of_plan.iter().enumerate() {
         parts[*i].push(at);
@@ -159,6 +163,9 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             seconds += summary.time.as_secs_f64();
             // A stage may have two nodes: the one with more tasks does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
+            if is_part {
+                stage.distinct = distinct(engine, at, &failed).or(stage.distinct);
+            }
             // A broken item is passed on as broken, and counts as skipped there.
             let own = |f: &&Failed| f.node == at && f.failure.is_broken();
             let skipped =
@@ -193,7 +200,20 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         let Some(reported) = kinds::of(&node.kind).reported else { continue };
         mixes.extend(reported.whole(run, i, &mut out).into_iter().map(|f| (i, f, None)));
     }
+    for (node, of) in built.graph.nodes.iter().enumerate() {
+        let Work::Source(source) = &of.work else { continue };
+        let label = &plan.nodes[built.of_plan[node]].label;
+        out.errors.extend(source.counts().unreadable.into_iter().map(|(test, message)| Error {
+            stage: label.clone(),
+            test,
+            message,
+            cause: Cause::Input,
+            kind: FailureKind::Unreadable,
+            ..Error::default()
+        }));
+    }
     let mut said = BTreeSet::new();
+    let mut missing = BTreeSet::new();
     for Failed { node, item, failure } in failed {
         let label = &engine.graph.nodes[node].label;
         let root = &built.graph.nodes[built.graph.root(node)];
@@ -217,6 +237,13 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             || failure.kind == FailureKind::Item
                 && is_source
                 && matches!(of.kind, Kind::Simulate(_));
+        // A compiler that is missing is missing for each preparation of a test.
+        if failure.kind == FailureKind::Broken(Fault::Missing) {
+            let profile = of.profile.as_ref().map(|p| p.name.clone());
+            if !missing.insert((profile, test.to_string(), failure.told(""))) {
+                continue;
+            }
+        }
         // A wrong test fails in every stage that reads it, and an error of a compiler can come with
         // each thread. Each is reported once.
         let once = match (is_wrong, is_thread) {
@@ -227,6 +254,8 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         if once.is_some_and(|once| !said.insert(once)) {
             continue;
         }
+        // Outputs say themselves that it is an error.
+        let message = message.strip_prefix("error: ").map_or(message.clone(), String::from);
         out.errors.push(Error {
             stage: label.clone(),
             message,
@@ -242,13 +271,29 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
     let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
     out.errors.retain(|e| e.cause == Cause::Input || is_broken(e.kind) || !wrong.contains(&e.test));
     for error in engine.take_errors() {
+        let message = error.to_string();
         out.errors.push(Error {
-            message: error.to_string(),
+            // Outputs say themselves that it is an error.
+            message: message.strip_prefix("error: ").map_or(message.clone(), String::from),
             cause: Cause::Input,
             ..Error::default()
         });
     }
     Collected { report: out, bugs, origins, open, mixes }
+}
+
+/// The distinct items of a node, and those that failed. None if the node's items have names of their
+/// own.
+fn distinct(engine: &Engine, at: usize, failed: &[Failed]) -> Option<report::Distinct> {
+    let ids = engine.identities(at)?;
+    let root = engine.root_table(at)?;
+    let names: HashMap<&str, Digest> =
+        root.entries.iter().map(|e| &*e.name).zip(ids.iter().copied()).collect();
+    let own = failed.iter().filter(|f| f.node == at).filter_map(|f| names.get(&*f.item));
+    Some(report::Distinct {
+        tasks: Tests::of_digests(ids.iter().copied()),
+        failed: Tests::of_digests(own.copied()),
+    })
 }
 
 /// Whether a plan compares a test more than once with the same profile.
@@ -400,6 +445,16 @@ impl Ran<'_> {
             .collect()
     }
 
+    /// The text of the source that a comparison judges.
+    pub fn source(&self, i: usize, item: &str) -> Option<String> {
+        self.simulated(i, 0, item)
+    }
+
+    /// The name of the model of the sources of a comparison.
+    pub fn source_model(&self, i: usize) -> Option<String> {
+        self.model(i, 0)
+    }
+
     /// The text of the test that was simulated for an input of a comparison.
     fn simulated(&self, i: usize, input: usize, item: &str) -> Option<String> {
         let simulate = self.built.node_of[*self.plan.nodes[i].inputs.get(input)?];
@@ -423,7 +478,7 @@ pub fn label(allowed_by: &[String]) -> String {
     };
     match allowed_by.first().map(name).as_deref() {
         None => String::new(),
-        Some("rc11-lb") => "load buffering".into(),
+        Some("rc11-lb") => report::LOAD_BUFFERING.into(),
         Some(other) => format!("allowed by {other}"),
     }
 }

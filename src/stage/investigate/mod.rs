@@ -9,6 +9,7 @@ mod explain;
 mod hidden;
 mod judged;
 mod mixing;
+mod undefined;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,0 +1,104 @@
+//! Says why the sources of tests have undefined behaviour: which two accesses race, or which
+//! operation is undefined.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::Investigator;
+use crate::collect::{Ran, UndefinedIn};
+use litmake_base::diag::Source;
+use litmake_litmus::execution::{Event, Execution};
+use litmake_litmus::{self as litmus, Body, Test, Type};
+use litmake_report::Report;
+use litmake_report::verdict::{UNDEFINED, Undefined};
+use litmake_sim::{Options, Simulator};
+
+/// The longest time to look for a race.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// If something was judged, so many undefined tests get a reason; the others are only counted.
+const FEW: usize = 20;
+
+impl Investigator<'_> {
+    /// Adds to the verdict why sources are undefined.
+    pub fn undefined(&mut self, report: &mut Report, run: &Ran, tests: &[UndefinedIn]) {
+        // Comparisons with several profiles have a source in common.
+        let mut all: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, test) in tests {
+            all.entry(test).or_insert(*i);
+        }
+        let most = if report.verdict.judged > 0 { FEW } else { UNDEFINED };
+        report.verdict.more_undefined = all.len().saturating_sub(most) as u64;
+        let mut simulator = Simulator::default();
+        for (test, i) in all.into_iter().take(most) {
+            if self.context.stopped() {
+                break;
+            }
+            let why = self.why(run, i, test, &mut simulator);
+            let why = why.unwrap_or_else(|| "the model does not define its behaviour".to_string());
+            report.verdict.why_undefined.push(Undefined { test: test.to_string(), why });
+        }
+    }
+
+    fn why(&self, run: &Ran, i: usize, name: &str, simulator: &mut Simulator) -> Option<String> {
+        let text = run.source(i, name)?;
+        let test = litmus::read(&Source::new(name, text)).ok()?;
+        let model = run.source_model(i).unwrap_or_else(|| test.arch.default_model().to_string());
+        let loaded = self.models.get(&model, test.arch);
+        let ready = loaded.model().ok()?;
+        let options = Options { timeout: Some(PATIENCE), ..Options::default() };
+        let outcomes = simulator.simulate(&test, ready, &options).ok()?;
+        if let Some(by) = outcomes.undefined_by {
+            return Some(by);
+        }
+        let one = simulator.undefined(&test, ready, &options).ok()??;
+        let events = in_question(&one);
+        let plain = events.iter().filter_map(|e| one.events.get(*e)).any(|e| is_odd(&test, e));
+        let why = race(&one, &events)?;
+        Some(if plain { format!("{why} ({ODD})") } else { why })
+    }
+}
+
+/// How litmake reads an access such as `*x = 1` of an atomic object, where C reads it otherwise.
+const ODD: &str = "an access of an atomic object without an atomic operation, such as `*x`, is read as herd reads it: \
+                   not atomic; in C it is seq_cst, so write `atomic_load` or `atomic_store`";
+
+/// Whether an event is a plain access of an object that the test declares atomic.
+fn is_odd(test: &Test, event: &Event) -> bool {
+    let Some(Body::C(f)) = event.thread.and_then(|t| test.threads.get(usize::from(t))) else {
+        return false;
+    };
+    let is_atomic = |ty: &Type| matches!(ty.bare(), Type::Pointer(to) if to.is_atomic());
+    event.text.contains("NA")
+        && f.params
+            .iter()
+            .any(|p| is_atomic(&p.ty) && event.text.contains(&format!("[{}]", p.name)))
+}
+
+/// The events of the check that makes the behaviour undefined.
+fn in_question(one: &Execution) -> BTreeSet<usize> {
+    let Some(failure) = one.failures.first() else { return BTreeSet::new() };
+    let ends = failure.chains.iter().filter_map(|c| Some([c.first()?.from, c.last()?.to]));
+    match failure.events.is_empty() {
+        true => ends.flatten().collect(),
+        false => failure.events.iter().copied().collect(),
+    }
+}
+
+/// The accesses in question, with their places.
+fn race(one: &Execution, events: &BTreeSet<usize>) -> Option<String> {
+    let failure = one.failures.first()?;
+    let told: Vec<String> = events.iter().filter_map(|e| one.events.get(*e)).map(access).collect();
+    match &told[..] {
+        [] => Some(format!("the check `{}` of the model", failure.name)),
+        [a, b] => Some(format!("{a} and {b} race")),
+        some => Some(format!("{}: {}", failure.name, some.join(", "))),
+    }
+}
+
+fn access(event: &Event) -> String {
+    match event.thread {
+        None => format!("the initial {}", event.text),
+        Some(t) => format!("`{}` (P{t}, line {}: {})", event.instruction, event.line, event.text),
+    }
+}
