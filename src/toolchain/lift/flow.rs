@@ -241,7 +241,7 @@ impl Decide<'_> {
     }
 
     /// The slots of the stack that may be read at an address that only a run tells: all but those
-    /// in which registers and addresses of code are saved.
+    /// in which registers and addresses of code are saved, as by `push`.
     fn frame_slots(&self) -> impl Iterator<Item = (i64, u8)> {
         let saved = |a: &Access| match a.stored {
             Some(Known::Start(_)) => true,
@@ -250,7 +250,13 @@ impl Decide<'_> {
             }
             _ => false,
         };
-        let stores = self.analysis.facts.iter().flat_map(|f| &f.accesses).filter(|a| a.store);
+        let pushes = |node: &Node| {
+            let plain = matches!(&node.kind, Kind::Insn(d) if memory_operand(d).is_some());
+            self.target.is_x86() && !plain
+        };
+        let nodes = self.flat.nodes.iter().zip(&self.analysis.facts);
+        let facts = nodes.filter(move |(node, _)| !pushes(node)).map(|(_, facts)| facts);
+        let stores = facts.flat_map(|f| &f.accesses).filter(|a| a.store);
         stores.filter(move |a| !saved(a)).filter_map(|a| match a.place {
             Place::Stack(at) => Some((at, a.size)),
             _ => None,

@@ -778,6 +778,10 @@ impl Writer<'_> {
         };
         let mut d = d.clone();
         let named = self.decide.named_address(i);
+        let pushes = ["push", "pop"].iter().any(|p| d.mnemonic.to_lowercase().starts_with(p));
+        if self.world.frame.is_some() && self.target.is_x86() && pushes {
+            return Err(self.refusal(i, "accesses several slots of the stack").into());
+        }
         if named {
             plain_access(self.target.arch, &mut d);
         }
@@ -995,6 +999,12 @@ impl Writer<'_> {
                         return Err(self.refusal(i, "stores to a slot that nothing reads").into());
                     }
                 },
+                // What is no single number is read of a location.
+                Place::Constant(from)
+                    if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
+                {
+                    return Err(Stuck::Constant(from));
+                }
                 Place::Constant(_) => {
                     let elements = endian::takes_elements(self.target.arch, d);
                     let constant = constant(&facts.accesses, elements)
