@@ -730,13 +730,13 @@ impl Writer<'_> {
         }
         let after = &self.plan.after[i];
         let live = |r: &Reg| after.regs.get(usize::from(*r)).is_some_and(|bits| *bits != 0);
-        let written = facts.writes.iter().filter(|(r, _, certain)| *certain && live(r));
-        let written = written.filter_map(|(r, known, _)| match known {
-            Some(Known::Val(val)) => Some(self.part_in_use(i, *r, *val)),
-            _ => None,
-        });
         // What a register holds is looked after where it is written.
         let from_register = |known| facts.reads.values().any(|k| *k == Some(known));
+        let written = facts.writes.iter().filter(|(r, _, certain)| *certain && live(r));
+        let written = written.filter_map(|(r, known, _)| match known {
+            Some(k @ Known::Val(val)) if !from_register(*k) => Some(self.part_in_use(i, *r, *val)),
+            _ => None,
+        });
         let stored = facts.accesses.iter().filter_map(|a| match a.stored {
             Some(k @ Known::Val(val)) if !from_register(k) => Some(val),
             _ => None,
