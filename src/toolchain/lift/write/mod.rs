@@ -737,7 +737,8 @@ impl Writer<'_> {
             Some(k @ Known::Val(val)) if !from_register(*k) => Some(self.part_in_use(i, *r, *val)),
             _ => None,
         });
-        let stored = facts.accesses.iter().filter_map(|a| match a.stored {
+        let number = d.operands.iter().any(|o| matches!(o, Operand::Imm(_)));
+        let stored = facts.accesses.iter().filter(|_| number).filter_map(|a| match a.stored {
             Some(k @ Known::Val(val)) if !from_register(k) => Some(val),
             _ => None,
         });
