@@ -8,7 +8,7 @@ mod made;
 pub mod program;
 mod relocate;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use object::{
     Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
@@ -47,6 +47,8 @@ struct Section {
     bytes: Vec<u8>,
     size: u64,
     kind: Kind,
+    /// The size of each object, in a section of constants that linkers merge.
+    entry: Option<u64>,
 }
 
 /// A function of the object code or of a library, or one that linkers write.
@@ -101,6 +103,12 @@ pub struct Image {
     base: u64,
     /// Whether functions may have no symbols.
     nameless: bool,
+    /// Whether addresses are a linker's, so that any number may equal one by chance.
+    linked: bool,
+    /// The places outside code that hold addresses.
+    addresses: BTreeSet<u64>,
+    /// The addresses that relocations in code name, with the places of the relocations.
+    named: BTreeSet<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +183,9 @@ impl Image {
             toc: None,
             base: 0,
             nameless: false,
+            linked: false,
+            addresses: BTreeSet::new(),
+            named: BTreeSet::new(),
         }
     }
 
@@ -211,7 +222,8 @@ impl Image {
         image.base = image.place(size, 4096)?;
         image.nameless = true;
         let bytes = bytes.to_vec();
-        image.sections.push(Section { at: image.base, bytes, size, kind: Kind::Code });
+        let (at, kind) = (image.base, Kind::Code);
+        image.sections.push(Section { at, bytes, size, kind, entry: None });
         Ok(image)
     }
 
@@ -282,6 +294,8 @@ impl Image {
             let (symbols, undefined, fixes) = Default::default();
             return Ok(Loaded { symbols, undefined, fixes });
         }
+        self.linked |= linked;
+        let entries = entry_sizes(bytes);
         let mut places: HashMap<SectionIndex, (u64, usize)> = HashMap::new();
         for section in file.sections() {
             let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
@@ -319,7 +333,9 @@ impl Image {
                 self.toc = Some(at);
             }
             places.insert(section.index(), (at, self.sections.len()));
-            self.sections.push(Section { at, bytes, size: section.size(), kind });
+            let merged = sh_flags.0 & 0x30 == 0x10;
+            let entry = entries.get(section.index().0).copied().filter(|n| merged && *n > 0);
+            self.sections.push(Section { at, bytes, size: section.size(), kind, entry });
         }
         let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
         // A shared library may have only dynamic symbols.
@@ -343,7 +359,8 @@ impl Image {
                     let size = symbol.size();
                     let at = self.place(size, symbol.address().max(VARIABLES))?;
                     let at = self.at_end(at, size);
-                    self.sections.push(Section { at, bytes: Vec::new(), size, kind: Kind::Data });
+                    let (bytes, kind) = (Vec::new(), Kind::Data);
+                    self.sections.push(Section { at, bytes, size, kind, entry: None });
                     at
                 }
                 SymbolSection::Absolute => symbol.address(),
@@ -466,6 +483,14 @@ impl Image {
             ));
         }
         let mut fill = Fill::new(self.arch, self.big, OFFSETS, self.toc_base());
+        for (index, _, fix) in &fixes {
+            match self.sections[*index].kind {
+                Kind::Code => {
+                    self.named.extend(named(self.arch, fix).map(|at| (at, fix.place)));
+                }
+                Kind::Constant | Kind::Data => drop(self.addresses.insert(fix.place)),
+            }
+        }
         for (index, offset, fix) in &fixes {
             fill.prepare(fix, self.sections[*index].bytes.get(*offset as usize..).unwrap_or(&[]));
         }
@@ -532,7 +557,7 @@ impl Image {
         let at = self.place(size, 16)?;
         let bytes = |w: &u32| if self.big { w.to_be_bytes() } else { w.to_le_bytes() };
         let bytes = words.iter().flat_map(bytes).collect();
-        self.sections.push(Section { at, bytes, size, kind: Kind::Code });
+        self.sections.push(Section { at, bytes, size, kind: Kind::Code, entry: None });
         let (name, start, end) = (name.to_string(), at, at + size);
         let symbol = Symbol { at, thumb: false, local_entry: 0, weak: false };
         self.globals.insert(name.clone(), symbol);
@@ -658,6 +683,39 @@ impl Image {
         (at - v.at < v.size).then_some(v)
     }
 
+    /// Whether addresses are a linker's, so that any number may equal one by chance.
+    pub fn is_linked_program(&self) -> bool {
+        self.linked
+    }
+
+    /// The constant object that contains an address: its first byte and its size. Without a symbol
+    /// it is the part of the section that code at these places can mean: the part between objects
+    /// that have symbols or that other code names.
+    pub fn constant_around(&self, at: u64, is_here: &dyn Fn(u64) -> bool) -> Option<(u64, u64)> {
+        let section = self.section_at(at).filter(|s| s.kind == Kind::Constant)?;
+        if let Some(v) = self.variable_at(at) {
+            return Some((v.at, v.size));
+        }
+        let end = section.at.saturating_add(section.size);
+        if let Some(entry) = section.entry {
+            let from = at - (at - section.at) % entry;
+            return Some((from, entry.min(end - from)));
+        }
+        let starts = self.variables.range(section.at..end).map(|(start, _)| *start);
+        let ends = self.variables.range(section.at..end).map(|(start, v)| start + v.size);
+        let named = self.named.range((section.at, 0)..(end, 0));
+        let others = named.filter(|(_, place)| !is_here(*place)).map(|(start, _)| *start);
+        let cuts: Vec<u64> = starts.chain(ends).chain(others).collect();
+        let from = cuts.iter().filter(|cut| **cut <= at).max().copied().unwrap_or(section.at);
+        let to = cuts.iter().filter(|cut| **cut > at).min().copied().unwrap_or(end);
+        Some((from, to - from))
+    }
+
+    /// Whether a place outside code holds an address.
+    pub fn holds_address(&self, at: u64) -> bool {
+        self.addresses.contains(&at)
+    }
+
     /// Reads `size` bytes as a number.
     pub fn read(&self, at: u64, size: u8) -> Option<u128> {
         let mut bytes = [0u8; 16];
@@ -680,4 +738,33 @@ impl Image {
             n | u128::from(*b) << (8 * shift)
         }))
     }
+}
+
+/// The sizes of entries that an object file's section headers give, by the section's index.
+fn entry_sizes(bytes: &[u8]) -> Vec<u64> {
+    use object::elf::{FileHeader32, FileHeader64};
+    use object::read::elf::{FileHeader, SectionHeader};
+    fn read<H: FileHeader<Endian = object::Endianness>>(bytes: &[u8]) -> Option<Vec<u64>> {
+        let header = H::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.section_headers(endian, bytes).ok()?;
+        Some(sections.iter().map(|s| s.sh_entsize(endian).into()).collect())
+    }
+    match object::FileKind::parse(bytes) {
+        Ok(object::FileKind::Elf32) => read::<FileHeader32<object::Endianness>>(bytes),
+        Ok(object::FileKind::Elf64) => read::<FileHeader64<object::Endianness>>(bytes),
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
+/// The address that a relocation in code names, if that can be told without the instruction.
+fn named(arch: Arch, fix: &Fix) -> Option<u64> {
+    let addend = match (arch, fix.kind) {
+        _ if fix.implicit => return None,
+        // Distances on x86 count from the end of the instruction, mostly that of the field.
+        (Arch::X86_64, 2 | 4) => fix.addend + 4,
+        _ => fix.addend,
+    };
+    Some(fix.symbol.wrapping_add(addend as u64))
 }

@@ -8,8 +8,9 @@
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
 use litmake_litmus::Arch;
 
-/// The largest number of bytes.
-const MOST: u64 = 64;
+/// The largest number of bytes to copy, as where an array starts with constants, and to compare or fill.
+const MOST: u64 = 256;
+const SMALL: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
@@ -45,7 +46,10 @@ pub fn works_on(function: &str) -> Option<Bytes> {
 
 /// The code for this work on this number of bytes, in registers that calls do not preserve.
 pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
-    if bytes > MOST || work != Bytes::Fill && !bytes.is_multiple_of(8) {
+    if bytes > MOST
+        || bytes > SMALL && work != Bytes::Copy
+        || work != Bytes::Fill && !bytes.is_multiple_of(8)
+    {
         return None;
     }
     let (load, store, through, to, from) = match arch {

@@ -16,6 +16,7 @@ use super::live::{Live, any_wanted};
 use super::needed::{Matters, needed};
 use super::state::State;
 use super::values::{Access, Facts, Known, Place, Step, World};
+use crate::image::Kind::Code;
 use litmake_isa::target::Target;
 
 const MAX_STEPS: usize = 200_000;
@@ -202,6 +203,10 @@ impl Decide<'_> {
             .iter()
             .map(|(r, known, certain)| match known {
                 Some(Known::Val(v)) if *certain && wide(*r) => Some((*r, *v)),
+                Some(k @ Known::Stack(_)) if *certain && wide(*r) => {
+                    let (loc, off) = self.world.location(*k)?;
+                    Some((*r, Val::Ptr { loc, off }))
+                }
                 _ => None,
             })
             .collect();
@@ -233,6 +238,29 @@ impl Decide<'_> {
             true => Action::Slots,
             false => Action::Keep,
         }
+    }
+
+    /// The slots of the stack that may be read at an address that only a run tells: all but those
+    /// in which registers and addresses of code are saved, as by `push`.
+    fn frame_slots(&self) -> impl Iterator<Item = (i64, u8)> {
+        let saved = |a: &Access| match a.stored {
+            Some(Known::Start(_)) => true,
+            Some(Known::Val(Val::Int(n))) => {
+                u64::try_from(n).is_ok_and(|n| self.world.image.kind_at(n) == Some(Code))
+            }
+            _ => false,
+        };
+        let pushes = |node: &Node| {
+            let plain = matches!(&node.kind, Kind::Insn(d) if memory_operand(d).is_some());
+            self.target.is_x86() && !plain
+        };
+        let nodes = self.flat.nodes.iter().zip(&self.analysis.facts);
+        let facts = nodes.filter(move |(node, _)| !pushes(node)).map(|(_, facts)| facts);
+        let stores = facts.flat_map(|f| &f.accesses).filter(|a| a.store);
+        stores.filter(move |a| !saved(a)).filter_map(|a| match a.place {
+            Place::Stack(at) => Some((at, a.size)),
+            _ => None,
+        })
     }
 
     /// Whether the address of an access is written by name, so that the registers in it do not
@@ -332,6 +360,11 @@ impl Decide<'_> {
         if !stays || self.is_stack_fence(i, after) {
             return Ok(live);
         }
+        if self.world.frame.is_some() && facts.accesses.iter().any(may_read_frame) {
+            self.frame_slots().for_each(|(at, size)| {
+                live.add_slot((at, size), mask(size.saturating_mul(8)));
+            });
+        }
         for a in &facts.accesses {
             if let Place::Stack(at) = a.place
                 && (!a.store || a.atomic)
@@ -407,11 +440,16 @@ impl Decide<'_> {
             match known {
                 // The operand names the place itself.
                 Some(_) if named && self.only_in_address(i, *reg) => *slot = base,
-                Some(Known::Val(v)) => {
-                    let location = self.world.location(Known::Val(*v)).is_some();
+                Some(k @ Known::Val(_)) => {
+                    let location = self.world.location(*k).is_some();
                     if location && self.can_rename(i, *reg) {
                         *slot = base;
                     }
+                }
+                Some(k @ Known::Stack(_))
+                    if self.world.location(*k).is_some() && self.can_rename(i, *reg) =>
+                {
+                    *slot = base;
                 }
                 // `PUSH` and similar instructions do not name the stack register.
                 Some(Known::Stack(_) | Known::Frame)
@@ -471,6 +509,13 @@ impl Decide<'_> {
                         )));
                     }
                 }
+                Place::Frame if self.world.frame.is_some() && !self.world.image.big => {}
+                Place::Stack(at) if self.world.frame.is_some() && at >= 0 => {
+                    return Err(Failure::unsupported(format!(
+                        "`{}` accesses a parameter on the stack, beside an array",
+                        shown()
+                    )));
+                }
                 Place::Frame => {
                     return Err(Failure::unsupported(format!(
                         "it is not plain where on the stack `{}` points",
@@ -499,6 +544,8 @@ impl Decide<'_> {
             }
         }
         let live = self.before(i, action, after)?;
+        let shared = |a: &Access| matches!(a.place, Place::Location(..) | Place::Open);
+        let publishes = facts.accesses.iter().any(|a| a.store && shared(a));
         for (reg, known) in &facts.reads {
             let r = usize::from(*reg);
             let bits = live.regs.get(r).copied().unwrap_or(0);
@@ -510,6 +557,9 @@ impl Decide<'_> {
             match known {
                 // Only bits that are not part of the address matter.
                 Some(Known::Top(low)) if bits & !passed & !mask(*low) == 0 => {}
+                // The frame is a location, of which other threads know nothing.
+                Some(Known::Frame) if self.world.frame.is_some() && !publishes => {}
+                Some(k @ Known::Stack(_)) if self.world.location(*k).is_some() && !publishes => {}
                 Some(Known::Stack(_) | Known::Frame | Known::Top(_)) => {
                     return Err(Failure::unsupported(format!(
                         "`{}` uses an address on the stack as a value",
@@ -528,6 +578,12 @@ impl Decide<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an access may read the frame at an address that only a run tells.
+fn may_read_frame(a: &Access) -> bool {
+    let reads = !a.store || a.atomic;
+    reads && (a.place == Place::Frame || a.place == Place::Open && a.near.is_none())
 }
 
 fn is_stack(a: &Access) -> bool {

@@ -33,7 +33,7 @@ use litmake_litmus::{InitItem, Line};
 use litmake_ops::Val;
 use litmake_profile::machine::MACHINE;
 use state::State;
-use values::{Field, Known, World};
+use values::{Access, Field, Frame, Known, Place, World};
 
 /// The limit on the rounds in which calls through registers are resolved.
 const MAX_ROUNDS: usize = 64;
@@ -113,9 +113,24 @@ pub struct Lifted {
 
 /// Lifts one function.
 pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Failure> {
+    let mut own = Own::default();
+    for _ in 0..MAX_ROUNDS {
+        match lift_with(image, function, given, &own) {
+            Ok(lifted) => return Ok(lifted),
+            Err(Need::Failed(failure)) => return Err(failure),
+            Err(Need::Frame(from, end)) => own.frame = Some((from, end)),
+            Err(Need::Table(table)) => own.tables.push(table),
+            Err(Need::Unit(n, unit)) => own.tables[n].unit = unit,
+        }
+    }
+    Err(Failure::unsupported("there are too many tables of constants"))
+}
+
+/// Lifts one function that has these locations of its own.
+fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<Lifted, Need> {
     let function = &image
         .function_named(function)
-        .ok_or_else(|| format!("the object file has no function `{function}`"))?;
+        .ok_or_else(|| Failure::from(format!("the object file has no function `{function}`")))?;
     let target =
         target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
             Failure::unsupported(format!("code for {} cannot be lifted yet", image.arch.name()))
@@ -141,7 +156,19 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         locations.push(name.to_string());
     }
     let fields = fields(given, &mut locations);
-    let units: Vec<u64> = locations.iter().map(|l| (given.unit)(l)).collect();
+    let shared = locations.len();
+    for table in &own.tables {
+        globals.push((table.at, table.size, locations.len() as u16));
+        locations.push(format!("P{}_t{}", given.thread, locations.len() - shared));
+    }
+    let frame = own.frame.map(|(from, end)| Frame { loc: locations.len() as u16, from, end });
+    locations.extend(frame.map(|_| format!("P{}_frame", given.thread)));
+    let unit = |(i, l): (usize, &String)| match own.tables.get(i.wrapping_sub(shared)) {
+        Some(table) => table.unit,
+        None if i >= shared => 1,
+        None => (given.unit)(l),
+    };
+    let units: Vec<u64> = locations.iter().enumerate().map(unit).collect();
     let parts: Vec<Parts> = locations
         .iter()
         .zip(&units)
@@ -153,9 +180,10 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
     let pads: Vec<i64> = locations
         .iter()
         .zip(&units)
+        .take(shared)
         .map(|(l, unit)| if image.big && !(given.array)(l) { pad(*unit) as i64 } else { 0 })
         .collect();
-    let isa = litmake_isa::of(image.arch).ok_or("C has no machine code")?;
+    let isa = litmake_isa::of(image.arch).ok_or(Failure::from("C has no machine code"))?;
     let world = World {
         image,
         globals: &globals,
@@ -166,6 +194,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
+        frame,
         dependencies: !target.is_x86(),
     };
     let (mut resolved, mut sizes) = (BTreeMap::new(), BTreeMap::new());
@@ -190,7 +219,9 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         let analysis = flow::follow(&flat, &world, start)?;
         let found = open(&flat, &analysis, &world, &target, given)?;
         if found.is_empty() {
-            return write::write(&flat, &analysis, &world, &target, &locations, given);
+            own.suffices(&analysis, shared)?;
+            let named = Named { locations: &locations, shared, tables: &own.tables };
+            return write::write(&flat, &analysis, &world, &target, &named, given);
         }
         for found in found {
             // A call of `memcpy` through a register is resolved at one place, and its size at the
@@ -200,11 +231,110 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
                 Found::Size(at, bytes) => (&mut sizes, at, bytes, "copies different sizes"),
             };
             if known.insert(at, value).is_some_and(|old| old != value) {
-                return Err(Failure::unsupported(format!("the code at {at:#x} {what}")));
+                let why = format!("the code at {at:#x} {what}");
+                return Err(Failure::unsupported(why).into());
             }
         }
     }
-    Err(Failure::unsupported("there are too many calls through registers"))
+    Err(Failure::unsupported("there are too many calls through registers").into())
+}
+
+/// The locations of a thread's own: what it accesses at addresses that it computes.
+#[derive(Default)]
+struct Own {
+    tables: Vec<Table>,
+    /// The first byte of the frame and its end, from the stack pointer at the start.
+    frame: Option<(i64, i64)>,
+}
+
+/// A constant object of the object code.
+#[derive(Clone, Copy)]
+struct Table {
+    at: u64,
+    size: u64,
+    /// The size of its elements.
+    unit: u64,
+}
+
+/// The names of all locations; from `shared` on they are the thread's own, the tables first.
+struct Named<'a> {
+    locations: &'a [String],
+    shared: usize,
+    tables: &'a [Table],
+}
+
+/// What else code needs to be lifted.
+enum Need {
+    /// The frame as a location: its first byte and its end.
+    Frame(i64, i64),
+    /// A constant object as a location.
+    Table(Table),
+    /// The size of the elements of a table.
+    Unit(usize, u64),
+    Failed(Failure),
+}
+
+impl From<Failure> for Need {
+    fn from(failure: Failure) -> Need {
+        Need::Failed(failure)
+    }
+}
+
+impl Table {
+    /// The constant object that contains an address which code of these functions uses.
+    fn around(at: u64, image: &Image, code: &expand::Flat, word: u8) -> Option<Table> {
+        let functions: Vec<Function> =
+            code.nodes.iter().filter_map(|n| image.function_at(n.at)).collect();
+        let is_here = |place| functions.iter().any(|f| (f.start..f.end).contains(&place));
+        let (at, size) = image.constant_around(at, &is_here)?;
+        let addresses = (at..at + size).any(|place| image.holds_address(place));
+        let mut unit = if addresses { word.into() } else { 8 };
+        while unit > 1 && !(at.is_multiple_of(unit) && size.is_multiple_of(unit)) {
+            unit /= 2;
+        }
+        Some(Table { at, size, unit })
+    }
+}
+
+impl Own {
+    /// Whether code accesses its frame only where that is known, or has it as a location; and
+    /// whether it accesses tables by elements.
+    fn suffices(&self, analysis: &Analysis, shared: usize) -> Result<(), Need> {
+        let accesses = || analysis.facts.iter().flat_map(|f| &f.accesses);
+        if self.frame.is_none() && accesses().any(|a| a.place == Place::Frame) {
+            let (from, end) = extent(analysis);
+            return Err(Need::Frame(from, end));
+        }
+        for (n, table) in self.tables.iter().enumerate() {
+            let here = accesses()
+                .filter(|a| a.near.is_some_and(|(loc, _)| usize::from(loc) == shared + n));
+            match here.map(|a| u64::from(a.size)).min() {
+                Some(unit) if unit < table.unit => return Err(Need::Unit(n, unit)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first byte of a frame and its end: all places that code accesses there, and all addresses
+/// there that it holds.
+fn extent(analysis: &Analysis) -> (i64, i64) {
+    let place = |a: &Access| match a.place {
+        Place::Stack(at) => Some((at, at + i64::from(a.size))),
+        _ => None,
+    };
+    let address = |known: &Known| match known {
+        Known::Stack(at) => Some((*at, *at)),
+        _ => None,
+    };
+    let places = analysis.facts.iter().flat_map(|f| &f.accesses).filter_map(place);
+    let states = analysis.states.iter().flatten();
+    let addresses = states.flat_map(|s| s.regs.iter().flatten()).filter_map(address);
+    let own = places.chain(addresses).filter(|(at, _)| *at <= 0);
+    let (from, end) = own.fold((0, 0), |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    // Elements are aligned as on the stack.
+    (from & !15, end)
 }
 
 /// The function that an ifunc's resolver chooses on the profile's machine.

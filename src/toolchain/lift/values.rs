@@ -83,6 +83,8 @@ pub struct Access {
     /// It happens in any case.
     pub certain: bool,
     pub temp: Temp,
+    /// What it stores, where that is known.
+    pub stored: Option<Known>,
     /// Where only a run tells the place: the location that it is in, and the address's lowest
     /// [`LOW`] bits, as far as these are known.
     pub near: Option<(u16, Option<u8>)>,
@@ -136,6 +138,16 @@ pub struct Field {
     pub loc: u16,
 }
 
+/// A thread's frame that is a location, since code computes addresses in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its number.
+    pub loc: u16,
+    /// Its first byte and its end, from the stack pointer at the start.
+    pub from: i64,
+    pub end: i64,
+}
+
 /// The surroundings that do not change.
 pub struct World<'a> {
     pub image: &'a Image,
@@ -154,6 +166,7 @@ pub struct World<'a> {
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,
     pub stack_start: i64,
+    pub frame: Option<Frame>,
     /// Whether accesses are ordered by what their addresses depend on.
     pub dependencies: bool,
 }
@@ -161,7 +174,11 @@ pub struct World<'a> {
 impl World<'_> {
     /// The location that a known value is the address of, plus bytes; its lock is [`locks::FAR`].
     pub fn location(&self, known: Known) -> Option<(u16, i64)> {
-        self.object(known).map(|(loc, off)| self.field(loc, off))
+        match (known, self.frame) {
+            // What the caller has on the stack is not part of the frame.
+            (Known::Stack(at), Some(frame)) if at <= 0 => Some((frame.loc, at - frame.from)),
+            _ => self.object(known).map(|(loc, off)| self.field(loc, off)),
+        }
     }
 
     /// What lies so many bytes into a location, if that is a location of its own.
@@ -712,7 +729,9 @@ impl<'a> Step<'a> {
             Place::Open => self.get(addr).and_then(|k| self.world.around(k)),
             _ => None,
         };
-        self.facts.accesses.push(Access { place, size, store, atomic, certain, temp, near });
+        let stored = self.get(temp).filter(|_| store && !atomic);
+        let access = Access { place, size, store, atomic, certain, temp, stored, near };
+        self.facts.accesses.push(access);
         place
     }
 
@@ -732,8 +751,17 @@ impl<'a> Step<'a> {
                     self.state.slots.insert(at, (size, known));
                 }
             }
-            Place::Frame => self.state.slots.clear(),
+            Place::Frame => self.forget_frame(),
+            Place::Open if self.world.frame.is_some() => self.forget_frame(),
             _ => {}
+        }
+    }
+
+    /// Forgets what is in the frame. The caller's part of the stack is not in it.
+    fn forget_frame(&mut self) {
+        match self.world.frame {
+            Some(_) => self.state.slots.retain(|at, _| *at >= 0),
+            None => self.state.slots.clear(),
         }
     }
 }

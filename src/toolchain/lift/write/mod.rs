@@ -21,11 +21,12 @@ use litmake_ops::{Op, Reg, Val, mask};
 
 use super::calls;
 use super::endian::{self, Parts, Placed};
-use super::expand::{Flat, Kind};
-use super::flow::{Action, Analysis, Decide, Plan, show};
+use super::expand::{Flat, Kind, memory_operand};
+use super::flow::{Action, Analysis, Decide, Plan, live_store, show};
 use super::locks;
 use super::values::{Access, Known, Place, World, smallest};
-use super::{Given, Lifted, Listed};
+use super::{Given, Lifted, Listed, Named, Need, Table};
+use crate::image::Kind as Lies;
 use jumps::straighten;
 use litmake_isa::target::Target;
 use litmake_lang::compiled::lock_of;
@@ -98,7 +99,7 @@ struct Writer<'a> {
     isa: &'static dyn Isa,
     decide: &'a Decide<'a>,
     plan: &'a Plan,
-    locations: &'a [String],
+    named: &'a Named<'a>,
     given: &'a Given<'a>,
     /// The slots that stay, by their first byte, with their last.
     groups: Vec<(i64, i64, Slot)>,
@@ -121,6 +122,8 @@ struct Writer<'a> {
 /// More than one way of naming locations is tried where there are too few registers for the first.
 enum Stuck {
     NoRegister,
+    /// The constant object around this address has to be a location.
+    Constant(u64),
     Other(Failure),
 }
 
@@ -135,22 +138,27 @@ pub fn write(
     analysis: &Analysis,
     world: &World,
     target: &Target,
-    locations: &[String],
+    named: &Named,
     given: &Given,
-) -> Result<Lifted, Failure> {
-    match attempt(flat, analysis, world, target, locations, given, false) {
+) -> Result<Lifted, Need> {
+    let done = match attempt(flat, analysis, world, target, named, given, false) {
         Err(Stuck::NoRegister) if pool::possible(target) => {
-            attempt(flat, analysis, world, target, locations, given, true)
+            attempt(flat, analysis, world, target, named, given, true)
         }
         done => done,
-    }
-    .map_err(|stuck| match stuck {
+    };
+    let at = flat.nodes.first().map_or(0, |n| n.at);
+    let refused =
+        |what: &str| super::placed(Failure::unsupported(what), world.image, at, given).into();
+    done.map_err(|stuck| match stuck {
         Stuck::NoRegister => {
-            let what = "the code leaves no register free for the addresses of its locations";
-            let at = flat.nodes.first().map_or(0, |n| n.at);
-            super::placed(Failure::unsupported(what), world.image, at, given)
+            refused("the code leaves no register free for the addresses of its locations")
         }
-        Stuck::Other(failure) => failure,
+        Stuck::Constant(at) => match Table::around(at, world.image, flat, target.word) {
+            Some(table) if named.tables.iter().all(|t| t.at != table.at) => Need::Table(table),
+            _ => refused("the code uses an address of constant data that no object contains"),
+        },
+        Stuck::Other(failure) => failure.into(),
     })
 }
 
@@ -159,7 +167,7 @@ fn attempt(
     analysis: &Analysis,
     world: &World,
     target: &Target,
-    locations: &[String],
+    named: &Named,
     given: &Given,
     pooled: bool,
 ) -> Result<Lifted, Stuck> {
@@ -176,7 +184,7 @@ fn attempt(
         isa,
         decide: &decide,
         plan: &plan,
-        locations,
+        named,
         given,
         groups: Vec::new(),
         pointers: BTreeMap::new(),
@@ -191,6 +199,7 @@ fn attempt(
     writer.free = writer.free_registers();
     writer.plain_fields = writer.plain_fields();
     writer.group_slots()?;
+    writer.has_tables()?;
     let (mut lines, mut calls) = writer.lines()?;
     let at = flat.nodes.first().map_or(0, |n| n.at);
     let mut init = writer.init().map_err(|e| placed(e, at))?;
@@ -251,7 +260,7 @@ impl Writer<'_> {
             let mut spans: BTreeMap<u16, (i64, i64)> = BTreeMap::new();
             for a in accesses {
                 let Place::Location(loc, from) = a.place else { continue };
-                if from < locks::FAR {
+                if !self.is_own(loc) && from < locks::FAR {
                     let to = from + i64::from(a.size);
                     let span = spans.entry(loc).or_insert((from, to));
                     *span = (span.0.min(from), span.1.max(to));
@@ -276,16 +285,26 @@ impl Writer<'_> {
                 found.extend(location.map(|(loc, _)| loc));
             }
         }
+        found.retain(|loc| !self.is_own(*loc));
         let names = found.into_iter().map(|loc| self.name_of(&Object::Location(loc)));
         let names: Vec<String> = names.collect();
         self.addresses.extend(names);
+        let own = &self.named.locations[self.named.shared..];
+        self.addresses.retain(|name| !own.contains(name));
+    }
+
+    /// Whether a location is the thread's own.
+    fn is_own(&self, loc: u16) -> bool {
+        usize::from(loc) >= self.named.shared
     }
 
     /// The locations that what stays writes.
     fn written(&self) -> BTreeSet<String> {
         self.kept_accesses()
             .filter_map(|a| match a.place {
-                Place::Location(loc, off) if a.store => Some(self.name_of(&object_at(loc, off).0)),
+                Place::Location(loc, off) if a.store && !self.is_own(loc) => {
+                    Some(self.name_of(&object_at(loc, off).0))
+                }
                 _ => None,
             })
             .collect()
@@ -436,7 +455,7 @@ impl Writer<'_> {
 
     fn name_of(&self, object: &Object) -> String {
         let location =
-            |loc: &u16| self.locations.get(usize::from(*loc)).cloned().unwrap_or_default();
+            |loc: &u16| self.named.locations.get(usize::from(*loc)).cloned().unwrap_or_default();
         match object {
             Object::Location(loc) => location(loc),
             Object::Lock(loc) => lock_of(&location(loc)),
@@ -517,7 +536,7 @@ impl Writer<'_> {
                     Stuck::Other(failure) => {
                         Stuck::Other((self.decide.placed)(failure, self.flat.nodes[i].at))
                     }
-                    Stuck::NoRegister => stuck,
+                    other => other,
                 })?,
                 None => Vec::new(),
             };
@@ -578,6 +597,9 @@ impl Writer<'_> {
 
     fn node(&mut self, i: usize) -> Result<Vec<Text>, Stuck> {
         let action = self.plan.actions[i].clone();
+        if matches!(action, Action::Keep | Action::Slots) {
+            self.no_bare_address(i)?;
+        }
         Ok(match action {
             Action::Drop => Vec::new(),
             Action::Goto(to) => vec![Text::Goto(to)],
@@ -623,7 +645,7 @@ impl Writer<'_> {
         let known = self.known(i, from);
         let published = || {
             let name = self.given.published.filter(|_| known.is_none())?;
-            Some(self.locations.iter().position(|l| l == name)? as u16)
+            Some(self.named.locations.iter().position(|l| l == name)? as u16)
         };
         let loc = known.and_then(|k| self.world.within(k)).or_else(published).ok_or_else(|| {
             Failure::unsupported(
@@ -655,15 +677,86 @@ impl Writer<'_> {
             Val::Int(n) => {
                 let n = u64::try_from(n)
                     .map_err(|_| Failure::unsupported("a constant of over 64 bits"))?;
-                if self.world.image.kind_at(n).is_some() || self.world.image.missing_at(n).is_some()
-                {
-                    let what = "uses an address of the object code as a value";
-                    return Err(self.refusal(i, what).into());
-                }
+                self.no_address(i, n)?;
                 Ok(vec![self.target.constant(&name, n)])
             }
             _ => Err(Failure::unsupported("an address of code is used as a value").into()),
         }
+    }
+
+    /// Stops at a number that is an address of the object code, and no location's.
+    fn no_address(&self, i: usize, n: u64) -> Result<(), Stuck> {
+        let image = self.world.image;
+        match image.kind_at(n) {
+            Some(Lies::Constant) => return Err(Stuck::Constant(n)),
+            None if image.missing_at(n).is_none() => return Ok(()),
+            _ => {}
+        }
+        Err(self.refusal(i, "uses an address of the object code as a value").into())
+    }
+
+    /// Stops at a constant object whose address is used, and that is no location. The last
+    /// instruction of those that compute an address has all of it.
+    fn has_tables(&self) -> Result<(), Stuck> {
+        for (i, action) in self.plan.actions.iter().enumerate().rev() {
+            let found = match action {
+                Action::Constants(list) => {
+                    list.iter().try_for_each(|(reg, val)| match self.part_in_use(i, *reg, *val) {
+                        val @ Val::Int(n) if self.world.location(Known::Val(val)).is_none() => {
+                            self.no_address(i, u64::try_from(n).unwrap_or(0))
+                        }
+                        _ => Ok(()),
+                    })
+                }
+                Action::Keep | Action::Slots => self.no_bare_address(i),
+                Action::Drop | Action::Goto(_) => Ok(()),
+            };
+            if let Err(Stuck::Constant(at)) = found {
+                return Err(Stuck::Constant(at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops at an instruction that would have an address of the object code as a number in its
+    /// text, or leave one in a register. A linker's addresses may be any numbers, so only what
+    /// computes an address counts there.
+    fn no_bare_address(&self, i: usize) -> Result<(), Stuck> {
+        let facts = &self.analysis.facts[i];
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else { return Ok(()) };
+        let computes = memory_operand(d).is_some() && facts.accesses.is_empty();
+        if self.world.image.is_linked_program() && !computes {
+            return Ok(());
+        }
+        let after = &self.plan.after[i];
+        let live = |r: &Reg| after.regs.get(usize::from(*r)).is_some_and(|bits| *bits != 0);
+        // What a register holds is looked after where it is written.
+        let from_register = |known| facts.reads.values().any(|k| *k == Some(known));
+        let written = facts.writes.iter().filter(|(r, _, certain)| *certain && live(r));
+        let written = written.filter_map(|(r, known, _)| match known {
+            Some(k @ Known::Val(val)) if !from_register(*k) => Some(self.part_in_use(i, *r, *val)),
+            _ => None,
+        });
+        let number = d.operands.iter().any(|o| matches!(o, Operand::Imm(_)));
+        let stored = facts.accesses.iter().filter(|_| number).filter_map(|a| match a.stored {
+            Some(k @ Known::Val(val)) if !from_register(k) => Some(val),
+            _ => None,
+        });
+        let kept = |a: &&Access| !matches!(a.place, Place::Stack(_)) || live_store(a, after);
+        let stores = facts.accesses.iter().filter(|a| a.store).all(|a| kept(&a));
+        for val in written.chain(stored.filter(|_| stores)) {
+            match val {
+                Val::Int(n) if self.world.location(Known::Val(val)).is_none() => {
+                    self.no_address(i, u64::try_from(n).unwrap_or(0))?;
+                }
+                Val::Int(_) => {
+                    let what = "has an address as a number";
+                    return Err(self.refusal(i, what).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// What matters of a number: a register may have an address in a part that nothing reads.
@@ -686,6 +779,10 @@ impl Writer<'_> {
         };
         let mut d = d.clone();
         let named = self.decide.named_address(i);
+        let pushes = ["push", "pop"].iter().any(|p| d.mnemonic.to_lowercase().starts_with(p));
+        if self.world.frame.is_some() && self.target.is_x86() && pushes {
+            return Err(self.refusal(i, "accesses several slots of the stack").into());
+        }
         if named {
             plain_access(self.target.arch, &mut d);
         }
@@ -703,7 +800,7 @@ impl Writer<'_> {
                     operand
                 }
                 Operand::Mem(mem) => {
-                    let mut mem = mem.clone();
+                    let mut mem = self.with_named_offset(i, mem.clone())?;
                     if let Some(base) = mem.base.clone()
                         && let Some(new) = self.substitute(i, &base)?
                     {
@@ -773,6 +870,35 @@ impl Writer<'_> {
             out.extend(self.updated(i)?.into_iter().map(Text::Plain));
         }
         Ok(out)
+    }
+
+    /// A memory operand of x86 whose offset is an address, with a register in its place.
+    fn with_named_offset(&mut self, i: usize, mem: Mem) -> Result<Mem, Stuck> {
+        let Ok(n) = u64::try_from(mem.offset) else { return Ok(mem) };
+        if !self.target.is_x86() || self.world.image.is_linked_program() {
+            return Ok(mem);
+        }
+        let Some((loc, off)) = self.world.location(Known::int(n)) else {
+            self.no_address(i, n)?;
+            return Ok(mem);
+        };
+        let index = match (mem.base, mem.index) {
+            (None, index) => index,
+            (Some(base), None) if self.target.arch == Arch::X86 => Some(base),
+            (Some(base), None) => Some(format!("{base},1")),
+            (Some(_), Some(_)) => {
+                return Err(self.refusal(i, "adds two registers to an address").into());
+            }
+        };
+        let (object, offset) = object_at(loc, off);
+        self.addresses.insert(self.name_of(&object));
+        let base = self.pointer(object, 0)?;
+        Ok(Mem {
+            base: Some(self.target.view(&base, self.target.word)),
+            offset,
+            index,
+            update: mem.update,
+        })
     }
 
     /// What an instruction leaves in the register of its address, where that is written by name.
@@ -860,6 +986,9 @@ impl Writer<'_> {
         for a in &facts.accesses {
             let here = match a.place {
                 Place::Location(loc, off) => object_at(loc, off),
+                Place::Stack(at) if let Some(frame) = self.world.frame => {
+                    (Object::Location(frame.loc), at - frame.from)
+                }
                 Place::Stack(at) => match self.slot(at) {
                     Some(Slot::Private(from, _)) => (Object::Private(*from), at - from),
                     Some(Slot::Register(reg)) => {
@@ -871,6 +1000,12 @@ impl Writer<'_> {
                         return Err(self.refusal(i, "stores to a slot that nothing reads").into());
                     }
                 },
+                // What is no single number is read of a location.
+                Place::Constant(from)
+                    if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
+                {
+                    return Err(Stuck::Constant(from));
+                }
                 Place::Constant(_) => {
                     let elements = endian::takes_elements(self.target.arch, d);
                     let constant = constant(&facts.accesses, elements)
@@ -957,7 +1092,10 @@ impl Writer<'_> {
 
     /// Whether something so many bytes into a location is an element of it.
     fn is_element(&self, loc: u16, offset: i64) -> bool {
-        let Some(name) = self.locations.get(usize::from(loc)) else { return false };
+        let Some(name) = self.named.locations.get(usize::from(loc)) else { return false };
+        if self.is_own(loc) {
+            return false;
+        }
         let unit = i64::try_from((self.given.unit)(name)).unwrap_or(0);
         (self.given.array)(name) && unit > 0 && offset > 0 && offset % unit == 0
     }

@@ -19,6 +19,10 @@ type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
 impl Writer<'_> {
     /// Puts slots together that overlap, and gives each group a register or a place.
     pub(super) fn group_slots(&mut self) -> Result<(), Failure> {
+        // What is in a frame that is a location stays there.
+        if self.world.frame.is_some() {
+            return Ok(());
+        }
         let mut groups: Vec<Group> = Vec::new();
         for (i, action) in self.plan.actions.iter().enumerate() {
             if !matches!(action, Action::Keep | Action::Slots)
