@@ -28,7 +28,7 @@ fn expect(text: &str, want: &[&str]) {
 fn expect_under(model: Option<&str>, text: &str, want: &[&str]) {
     for (answer, engine) in answers(text, model).into_iter().zip(ENGINES) {
         let outcomes = answer.unwrap_or_else(|e| panic!("{engine:?}:\n{text}\n{e}"));
-        let line = |s: &litmake::sim::State| {
+        let line = |s: litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         let mut found: Vec<String> = outcomes.states.iter().map(line).collect();
