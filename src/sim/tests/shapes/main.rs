@@ -65,7 +65,7 @@ fn answer(test: &litmus::Test, model: &Model, engine: Engine) -> Answer {
     let Outcomes { states, positive, negative, mut flags, undefined, cut, .. } = outcomes;
     flags.sort();
     flags.dedup();
-    let state = |s: &sim::State| s.iter().map(|(k, v)| format!("{k}={v}; ")).collect::<String>();
+    let state = |s: sim::State| s.iter().map(|(k, v)| format!("{k}={v}; ")).collect::<String>();
     let states: Vec<String> = states.iter().map(state).collect();
     let text = format!("{}\n{positive} {negative} {flags:?} {undefined}", states.join("\n"));
     Ok((text, cut))
