@@ -305,7 +305,7 @@ stages:
     generate: { files: "${set}.litmus" }
     foreach: [{ set: a, model: sc }, { set: b, model: rc11 }]
   - name: s
-    simulate: { from: t, model: "${model}" }
+    simulate: { from: t, model: "${model}", unroll: "${round}" }
     matrix: { model: [sc, rc11, x86tso], round: [1, 2] }
 "#,
     );
@@ -556,13 +556,13 @@ fn includes_that_repeat_without_a_circle_are_counted() {
 fn a_matrix_is_counted_before_it_is_multiplied_out() {
     let values = (0..2000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "stages:\n  - name: t\n    matrix: {{ a: [{values}], b: [{values}], c: [{values}] }}\n    generate: {{ files: x }}\n"
+        "stages:\n  - name: t\n    matrix: {{ a: [{values}], b: [{values}], c: [{values}] }}\n    generate: {{ files: \"${{a}}${{b}}${{c}}\" }}\n"
     );
     let said = error(&text);
     assert!(said.contains("unfolds into over 100000 instances"), "{said}");
     let foreach: String = (0..2000).map(|i| format!("{{ c: {i} }}, ")).collect();
     let text = format!(
-        "stages:\n  - name: t\n    matrix: {{ a: [{values}] }}\n    foreach: [{foreach}]\n    generate: {{ files: x }}\n"
+        "stages:\n  - name: t\n    matrix: {{ a: [{values}] }}\n    foreach: [{foreach}]\n    generate: {{ files: \"${{a}}${{c}}\" }}\n"
     );
     assert!(error(&text).contains("unfolds into over 100000 instances"));
     let family = format!(

@@ -4,7 +4,8 @@
 //! It does not know what the work is.
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use crate::diag::{Diag, Result};
 use crate::failure::{FailureKind, Fault};
@@ -38,10 +39,16 @@ pub fn until(time: Option<Instant>) -> Limit {
     Limit { before }
 }
 
-/// Whether this thread has to end its work: its time is up, or the process is asked to stop.
+/// How long work may go on after the process was asked to stop. What takes less, as reading the models of a
+/// pipeline does, comes to its end, and the run to its report.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Whether this thread has to end its work: its time is up, or the process was asked to stop.
 pub fn is_over() -> bool {
+    static ASKED: OnceLock<Instant> = OnceLock::new();
     let late = || UNTIL.get().is_some_and(|time| Instant::now() > time);
-    stop::of_the_process().asked() || late()
+    let stopped = || ASKED.get_or_init(Instant::now).elapsed() > GRACE;
+    stop::of_the_process().asked() && stopped() || late()
 }
 
 /// An error if the work has to end. Only every 64th call looks at the clock.
@@ -61,8 +68,6 @@ pub fn over() -> Box<Diag> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -88,6 +88,14 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
     };
     let mut baseline = None;
     take(files, path, source, &mut pipeline, &mut baseline, &mut includes)?;
+    let mut read = Read::default();
+    // A value that the command line replaces has read what it names.
+    for setting in pipeline.vars.values() {
+        match setting {
+            Setting::Text(text) => read.text(text),
+            Setting::List(list) => list.iter().for_each(|text| read.text(text)),
+        }
+    }
     for (name, value) in sets {
         match pipeline.vars.get_mut(name) {
             Some(old) => *old = old.replaced(value),
@@ -101,16 +109,9 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
             }
         }
     }
-    let mut read = Read::default();
     pipeline.stages.iter().for_each(|stage| read.stage(stage));
     pipeline.profiles.iter().for_each(|(_, pattern, _)| read.text(&pattern.value));
     baseline.iter().for_each(|(_, path, _)| read.text(&path.value));
-    for setting in pipeline.vars.values() {
-        match setting {
-            Setting::Text(text) => read.text(text),
-            Setting::List(list) => list.iter().for_each(|text| read.text(text)),
-        }
-    }
     for (name, (source, span)) in &includes.declared {
         read.check(name, source, *span)?;
     }

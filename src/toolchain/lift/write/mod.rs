@@ -688,7 +688,14 @@ impl Writer<'_> {
     fn no_address(&self, i: usize, n: u64) -> Result<(), Stuck> {
         let image = self.world.image;
         match image.kind_at(n) {
-            Some(Lies::Constant) => return Err(Stuck::Constant(n)),
+            // Where no object is, the number may be a part of another address; an access there is an error of
+            // the simulation.
+            Some(Lies::Constant) => {
+                return match Table::around(n, image, self.flat, self.target.word) {
+                    Some(_) => Err(Stuck::Constant(n)),
+                    None => Ok(()),
+                };
+            }
             None if image.missing_at(n).is_none() => return Ok(()),
             _ => {}
         }
