@@ -53,7 +53,7 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
         ),
         (
             &["check", "--profile", "mine.yaml", "wrong.litmus", "-q"],
-            "error source: wrong.litmus: :4:28: error: expected an expression",
+            "error source: wrong.litmus:4:28: error: expected an expression",
         ),
         (
             &["check", "--profile", "mine.yaml", "name.litmus", "-q"],

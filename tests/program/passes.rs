@@ -497,8 +497,13 @@ fn code_of_targets_is_simulated_or_refused_by_name() {
         for test in ["both.litmus", "compare.litmus"] {
             let (status, out) = s.litmake(&["passes", "--json", "--profile", profile, test]);
             assert_eq!(status, 0, "{profile} {test}: {out}");
-            let line: serde_json::Value =
-                serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+            // The verdict is on a line of its own, behind those of the tests.
+            let mut lines = out.lines().map(|line| {
+                serde_json::from_str::<serde_json::Value>(line)
+                    .unwrap_or_else(|e| panic!("{e}: {out}"))
+            });
+            let line = lines.next().unwrap_or_default();
+            assert_eq!(lines.next().unwrap_or_default()["verdict"]["state"], "complete", "{out}");
             let passes = &line["passes"];
             assert!(passes.get("guilty").is_none(), "{profile} {test}: {out}");
             assert!(passes.get("refused").is_none(), "{profile} {test}: {out}");
