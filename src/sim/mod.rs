@@ -140,6 +140,8 @@ pub struct Model {
     relates_parts: bool,
     /// The events that it needs in a dialect, once that has been asked.
     visible: OnceLock<(Arch, Visible)>,
+    /// What it needs of private memory in a dialect, once a program had some.
+    private: OnceLock<(Arch, Private)>,
 }
 
 /// A staged model.
@@ -186,6 +188,7 @@ impl Model {
             dialect,
             compares: model.compares_values(),
             visible: OnceLock::new(),
+            private: OnceLock::new(),
         })
     }
 
@@ -195,11 +198,15 @@ impl Model {
     }
 
     fn visible(&self, arch: Arch) -> Visible {
-        let derive = || Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch);
-        match self.visible.get_or_init(|| (arch, derive())) {
-            (known, visible) if *known == arch => *visible,
-            _ => derive(),
-        }
+        once(&self.visible, arch, || Visible::under(&self.cat, self.plan(), arch))
+    }
+
+    fn private(&self, arch: Arch) -> Private {
+        once(&self.private, arch, || Private::under(&self.cat, self.plan(), arch))
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        self.fast.as_ref().map(|fast| &fast.plan)
     }
 
     /// The parts of each aligned access, where the model leaves it to the simulator that these are whole. No
@@ -558,6 +565,14 @@ fn all_cut(test: &Test, options: &Options) -> Box<Diag> {
     .help("give loops more turns with --unroll; a loop that never ends has no final state")
 }
 
+/// What was found for a dialect, found anew for any other one.
+fn once<T: Copy>(kept: &OnceLock<(Arch, T)>, arch: Arch, find: impl Fn() -> T) -> T {
+    match kept.get_or_init(|| (arch, find())) {
+        (known, found) if *known == arch => *found,
+        _ => find(),
+    }
+}
+
 /// The paths of each thread, and whether some were cut.
 fn unfold_all(
     exprs: &mut Exprs,
@@ -576,7 +591,7 @@ fn unfold_all(
         max_again: MAX_AGAIN,
         register_events: model.registers(),
         branches: visible.branches,
-        private: visible.private,
+        private: Private::Events,
         // herd's Power has no such dependency, so that models that were written for it do not see one.
         status_depends: program.arch != Arch::Ppc || model.cat.built_in().is_some(),
     };
@@ -590,13 +605,15 @@ fn unfold_all(
         Engine::Exhaustive => Guide::Values(&pools),
         Engine::Auto | Engine::Enumerate | Engine::Solve => Guide::Places(reach.as_ref()),
     };
-    // In C every access has an annotation and so makes an event.
-    let mut private = match (visible.private, &reach) {
-        (Private::LeftOut { unless, .. }, Some(reach)) if program.arch != Arch::C => {
-            private_locations(program, reach, unless)
-        }
-        _ => vec![None; program.locations.len()],
+    // The reference has no private memory.
+    let mut private = match &reach {
+        Some(reach) => private_locations(program, reach),
+        None => vec![None; program.locations.len()],
     };
+    if private.iter().any(Option::is_some) {
+        limits.private = model.private(program.arch);
+        leave_out(program, limits.private, &mut private);
+    }
     let mut turns = 0;
     'again: loop {
         exprs.clear();
@@ -707,20 +724,29 @@ fn obstacle_diag(
     }
 }
 
-/// For each location, the one thread whose accesses make no events there, if there is one. A thread with one of
-/// these annotations has none.
-fn private_locations(program: &Program, reach: &Reach, unless: Tags) -> Vec<Option<u16>> {
-    let fenced = |thread: &program::Thread| {
-        thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
-    };
-    let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
+/// For each location, the one thread that can reach it, if there is one.
+fn private_locations(program: &Program, reach: &Reach) -> Vec<Option<u16>> {
     let mut private = reach.private(program);
     for (thread, location) in private.iter_mut().zip(&program.locations) {
-        if thread.is_some_and(|t| location.is_const || fenced[usize::from(t)]) {
+        if location.is_const {
             *thread = None;
         }
     }
     private
+}
+
+/// Keeps the locations at which the one thread's accesses make no events.
+fn leave_out(program: &Program, needed: Private, private: &mut [Option<u16>]) {
+    let fenced = |thread: &program::Thread| match needed {
+        Private::Events => true,
+        Private::LeftOut { unless, .. } => {
+            thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
+        }
+    };
+    let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
+    for thread in private {
+        *thread = thread.filter(|t| !fenced[usize::from(*t)]);
+    }
 }
 
 /// Whether an op has one of these annotations.

@@ -97,7 +97,6 @@ const STORES: Tags = tag::ARM_DMB_ST
 #[derive(Clone, Copy, Debug)]
 pub struct Visible {
     pub branches: Branches,
-    pub private: Private,
     /// Whether reads that return a later write of their own thread are tried.
     pub early: bool,
 }
@@ -105,33 +104,42 @@ pub struct Visible {
 impl Visible {
     /// All events of a dialect.
     pub fn all(arch: Arch) -> Visible {
-        Visible { branches: branches(arch), private: Private::Events, early: true }
+        Visible { branches: branches(arch), early: true }
     }
 
     /// The events that a model needs.
     pub fn under(model: &Model, plan: Option<&Plan>, arch: Arch) -> Visible {
         let early = !plan.is_some_and(|plan| derive::forbids_early_reads(plan, arch));
         let all = Visible { early, ..Visible::all(arch) };
-        // Such a model follows values through memory itself.
-        let (false, Some(plan)) = (model.catdep(), plan) else { return all };
+        // A model with `catdep` follows values through memory itself.
+        if model.catdep() || plan.is_none() {
+            return all;
+        }
+        // No built-in model asks for branches or orders anything after one by itself.
+        let branches = match all.branches {
+            Branches::All if model.built_in().is_some() => Branches::Conditional,
+            other => other,
+        };
+        Visible { branches, early }
+    }
+}
+
+impl Private {
+    /// What a model needs of private memory.
+    pub fn under(model: &Model, plan: Option<&Plan>, arch: Arch) -> Private {
+        // In C every access has an annotation, so none is left out. A model with `catdep` follows values
+        // through memory itself.
+        let (Some(plan), false, false) = (plan, model.catdep(), arch == Arch::C) else {
+            return Private::Events;
+        };
         let name = match model.built_in() {
             // It adds to the architecture's model a flag for writes to const memory, which is never
             // private.
             Some("const-write") => Some(arch.default_model()),
             name => name,
         };
-        // No built-in model asks for branches or orders anything after one by itself.
-        let branches = match all.branches {
-            Branches::All if name.is_some() => Branches::Conditional,
-            other => other,
-        };
-        // In C every access has an annotation, so none is left out.
-        let private = match name.and_then(argued) {
-            Some(private) => private,
-            None if arch == Arch::C => Private::Events,
-            None => derive::left_out(plan, arch).unwrap_or(Private::Events),
-        };
-        Visible { branches, private, early }
+        let left_out = name.and_then(argued).or_else(|| derive::left_out(plan, arch));
+        left_out.unwrap_or(Private::Events)
     }
 }
 

@@ -264,7 +264,7 @@ fn own(arch: Arch, text: &str) -> Model {
 }
 
 fn is_left_out(model: &Model, arch: Arch) -> bool {
-    model.visible(arch).private != super::Private::Events
+    model.private(arch) != super::Private::Events
 }
 
 /// What is replaced, and by what.
