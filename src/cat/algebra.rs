@@ -120,6 +120,9 @@ pub(crate) enum EarlyEnd {
     Unstageable(Box<Diag>),
     /// The execution is forbidden.
     Failed(Failed),
+    /// A limit of time, steps or depth was met. Neither `try` nor a definition that nothing uses goes on
+    /// after that.
+    Limit(Box<Diag>),
 }
 
 pub(crate) type Outcome<T> = Result<T, EarlyEnd>;

@@ -24,7 +24,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         for b in &l.bindings {
             let value = match self.eval(&b.value, env) {
                 Ok(value) => value,
-                Err(EarlyEnd::Failed(f)) => return Err(EarlyEnd::Failed(f)),
+                Err(stop @ (EarlyEnd::Failed(_) | EarlyEnd::Limit(_))) => return Err(stop),
                 Err(stop) => Value::Broken(Rc::new(stop)),
             };
             if let [Some(name)] = b.pat.as_slice() {

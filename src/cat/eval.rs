@@ -68,6 +68,11 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Err(EarlyEnd::Error(Diag::at(source, span, message)))
     }
 
+    pub(super) fn limit<T>(&self, span: Span, message: &str) -> Outcome<T> {
+        let source = &self.model.files[self.file].source;
+        Err(EarlyEnd::Limit(Diag::at(source, span, message)))
+    }
+
     pub fn unstageable<T>(&self, span: Span, message: impl Into<String>) -> Outcome<T> {
         let source = &self.model.files[self.file].source;
         Err(EarlyEnd::Unstageable(Diag::at(source, span, message)))
@@ -177,12 +182,12 @@ impl<'m, A: Algebra> Eval<'m, A> {
     /// Runs `part` one level deeper and counts a step.
     fn nested<T>(&mut self, span: Span, part: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.steps += 1;
-        watch::poll().map_err(EarlyEnd::Error)?;
+        watch::poll().map_err(EarlyEnd::Limit)?;
         if self.depth >= MAX_DEPTH {
-            return self.error(span, "the model nests its calls too deep");
+            return self.limit(span, "the model nests its calls too deep");
         }
         if self.steps > MAX_STEPS {
-            return self.error(span, "the model takes too many steps");
+            return self.limit(span, "the model takes too many steps");
         }
         self.depth += 1;
         let out = part(self);
@@ -231,7 +236,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                         self.alg.show(name, v);
                     }
                 }
-                Err(EarlyEnd::Failed(f)) => return Err(EarlyEnd::Failed(f)),
+                Err(stop @ (EarlyEnd::Failed(_) | EarlyEnd::Limit(_))) => return Err(stop),
                 Err(_) => {} // What cannot be drawn is not drawn.
             },
             InsKind::Unshow(names) => names.iter().for_each(|n| self.alg.unshow(n)),

@@ -474,10 +474,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
         let mut orders = Vec::new();
         let all = topological(&before, &mut Vec::new(), &mut orders);
         if !all && watch::is_over() {
-            return Err(EarlyEnd::Error(watch::over()));
+            return Err(EarlyEnd::Limit(watch::over()));
         }
         if !all {
-            return self.error(span, "there are too many linear orders");
+            return self.limit(span, "there are too many linear orders");
         }
         let orders = orders
             .into_iter()

@@ -47,7 +47,7 @@ pub fn stage(model: &Model) -> Result<Plan, StageError> {
             Err(StageError::Invalid(Diag::new(message).help("join fewer of them, or in groups")))
         }
         Ok(()) => Ok(eval.alg.finish(model.catdep())),
-        Err(EarlyEnd::Error(d)) => Err(StageError::Invalid(d)),
+        Err(EarlyEnd::Error(d) | EarlyEnd::Limit(d)) => Err(StageError::Invalid(d)),
         Err(EarlyEnd::Unstageable(d)) => Err(StageError::Unstageable(d)),
         Err(EarlyEnd::Failed(f)) => Err(StageError::Invalid(Diag::new(format!(
             "{}: {} can never hold, so the model allows nothing",

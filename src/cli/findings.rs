@@ -388,8 +388,14 @@ fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> 
         Some("check") => " --investigate 0",
         _ => "",
     };
+    let ends = match finding.is_load_buffering() {
+        true => {
+            "Says `known load buffering` where it is there, and ends with status 0 in any case."
+        }
+        false => "Ends with status 1 where the bug is there, and 0 where it is not.",
+    };
     format!(
-        "#!/bin/sh\n# {}\n# Ends with status 1 where the bug is there, and 0 where it is not.\n\
+        "#!/bin/sh\n# {}\n# {ends}\n\
          # It needs {needs}: LITMAKE names the latter where it is not on the path.\n\
          cd \"$(dirname \"$0\")\" || exit 2\n\
          cache=$(mktemp -d) || exit 2\n\

@@ -591,12 +591,16 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             args.extend(*how);
             args.extend(profiles.iter().flat_map(|p| ["--profile", p]));
             args.push("test.litmus");
-            let report = checked(&s, &args);
+            let (status, report) = s.json(&[&["check", "-q", "--json"], &args[..]].concat());
+            // The corpus has load buffering as its control: a difference that is known without a baseline.
+            let shown = i32::from(*start != "26-");
+            assert_eq!(status, shown, "{start}: {report:#}");
             assert_eq!(ids(&report).len(), 1, "{start}: {report:#}");
             seen.extend(ids(&report));
             let folder = report["findings"][0]["folder"].as_str().unwrap();
             let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
-            assert_eq!(status, 1, "{start} {profiles:?}: {said}");
+            assert_eq!(status, shown, "{start} {profiles:?}: {said}");
+            assert!(shown == 1 || said.contains("known load buffering"), "{said}");
         }
         assert!(seen.len() <= 1, "{start}: {seen:?}");
     }

@@ -57,7 +57,7 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
         ),
         (
             &["check", "--profile", "mine.yaml", "name.litmus", "-q"],
-            "error source: name.litmus: :5:11: error: unknown function",
+            "error source: name.litmus:5:11: error: unknown function",
         ),
         (
             &["check", "--profile", "mine.yaml", "--baseline", "none.json", "sb.litmus"],

@@ -230,8 +230,8 @@ fn an_archive_is_as_good_as_its_files() {
     assert_eq!(ran, 0, "its threads are known");
     s.write("t.tar", "this is no archive");
     let (status, text) = s.litmake(&["run", "p.yaml"]);
-    assert_eq!(status, 2);
-    assert!(text.contains("cannot read t.tar: no tar file"), "{text}");
+    assert_eq!(status, 3);
+    assert!(text.contains("t.tar: cannot read it: no tar file"), "{text}");
 }
 
 #[test]
@@ -587,8 +587,10 @@ fn names_of_tests_are_words_and_no_commands() {
     assert!(shown.contains("\\u001b[2J"), "{shown}");
     assert!(!shown.contains(['\x1b', '\u{202e}']), "{shown}");
     let commands: Vec<&str> = shown.lines().filter(|l| l.trim_start().starts_with("::")).collect();
+    let (verdict, errors) = commands.split_first().unwrap();
+    assert!(verdict.starts_with("::notice title=litmake::complete: "), "{commands:?}");
     assert!(
-        !commands.is_empty() && commands.iter().all(|c| c.starts_with("::error file=tests/")),
+        !errors.is_empty() && errors.iter().all(|c| c.starts_with("::error file=tests/")),
         "{commands:?}"
     );
     let read = |name: &str| std::fs::read_to_string(s.path(name)).unwrap();

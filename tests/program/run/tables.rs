@@ -122,7 +122,7 @@ const LAYOUTS: &str = "\
 name: layouts
 profiles: profiles
 stages:
-  - { name: layout, layout: { profiles: [mine-O1], types: [int, long] } }
+  - { name: layout, layout: { profiles: [mine-O1, mine-O2], types: [int, long] } }
 ";
 
 #[test]
