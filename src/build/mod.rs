@@ -1,9 +1,10 @@
-//! What a crate of this workspace is, as a digest: over its own sources, over the digests of the
-//! crates that it uses, and over what `Cargo.lock` says of everything published that it needs. A result's key
-//! takes the digest of the code that computes it, so that no cache outlives a change to that code.
+//! The digest of a crate of this workspace: over its own sources, over the digests of the crates that it
+//! uses, and over the entries in `Cargo.lock` for everything published that it needs. A result's key takes
+//! the digest of the code that computes it, so that no cache outlives a change to that code.
 //!
-//! Nothing is listed by hand. Cargo hands digests on from build script to build script, and only those
-//! of crates that a manifest names: what a manifest does not name neither compiles nor counts.
+//! Nothing is listed by hand. Cargo hands digests on from build script to build script, and only those of
+//! crates that a manifest names: a crate that the manifest does not name cannot be used, and does not
+//! count.
 //!
 //! Files of tests do not count. It does not know what any crate does.
 
@@ -110,7 +111,7 @@ fn used() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What the lock file says of all published crates that this one needs.
+/// The entries in the lock file for all published crates that this one needs.
 fn published() -> BTreeSet<String> {
     let found = manifest().ancestors().map(|dir| dir.join("Cargo.lock")).find(|p| p.is_file());
     let Some(path) = found else { return BTreeSet::new() };

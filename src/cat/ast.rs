@@ -30,7 +30,7 @@ pub struct File {
 pub struct Expr {
     /// Where it stands in the file.
     pub(crate) span: Span,
-    /// What it is.
+    /// Its kind and operands.
     pub(crate) kind: ExprKind,
 }
 
@@ -68,7 +68,7 @@ pub enum BinOp {
     Cross,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     /// `0`
@@ -130,23 +130,23 @@ pub(crate) struct Function {
     pub name: Var,
     /// The parameters.
     pub params: Pat,
-    /// What it gives.
+    /// Its value.
     pub body: Expr,
 }
 
-/// `let`, with all that it binds.
+/// `let`, with all its bindings.
 #[derive(Clone, Debug)]
 pub struct Let {
     /// `let rec`: the values may name what is bound.
     pub(crate) rec: bool,
-    /// What it binds; in order, joined by `and`.
+    /// The bindings in order; the file joins them by `and`.
     pub(crate) bindings: Vec<Binding>,
 }
 
-/// One thing that `let` binds.
+/// One binding of a `let`.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
-    /// What is bound.
+    /// The variables.
     pub(crate) pat: Pat,
     /// Its value.
     pub(crate) value: Expr,
@@ -164,11 +164,11 @@ pub struct SetArm {
     pub(crate) elem: Var,
     /// The elements left.
     pub(crate) after: Var,
-    /// What the arm gives.
+    /// The value of the arm.
     pub(crate) body: Expr,
 }
 
-/// What `if` asks in an expression.
+/// The condition of an `if` in an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Cond {
     /// `e = e`.
@@ -199,18 +199,18 @@ pub enum Variant {
 pub struct Ins {
     /// Where it stands in the file.
     pub span: Span,
-    /// What it is.
+    /// Its kind and operands.
     pub kind: InsKind,
 }
 
 pub use super::plan::{CheckKind, Shape};
 
-/// What a check says: `~acyclic e as name`.
+/// The content of a check: `~acyclic e as name`.
 #[derive(Clone, Debug)]
 pub struct CheckedExpr {
-    /// What is asked of the value.
+    /// The property that is checked.
     pub(crate) shape: Shape,
-    /// `~`: that it is not so.
+    /// `~`: the property must not hold.
     pub(crate) negated: bool,
     /// The set or relation.
     pub(crate) expr: Expr,
@@ -220,7 +220,7 @@ pub struct CheckedExpr {
     pub(crate) span: Span,
 }
 
-/// What an instruction is.
+/// The kinds of instructions.
 #[derive(Clone, Debug)]
 pub enum InsKind {
     /// `let`.

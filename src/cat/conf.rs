@@ -6,7 +6,7 @@ use super::load::{Files, LoadOptions};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::Arch;
 
-/// What a configuration file says of a simulation.
+/// The settings of a simulation in a configuration file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Conf {
     /// The model that it names.

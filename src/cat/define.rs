@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// A recursive definition that still gains members after so many rounds has no value.
 pub const MAX_ROUNDS: usize = 10_000;
-/// What is wrong with a recursive definition that never comes to an end.
+/// The error of a recursive definition whose values do not stop changing.
 pub const NEVER_SETTLES: &str = "this recursive definition never settles";
 
 impl<'m, A: Algebra> Eval<'m, A> {

@@ -58,7 +58,7 @@ pub struct Model {
     pub files: Vec<Loaded>,
     /// Indices of the files that are run, in order: the library, the bell file, the model.
     pub(super) roots: Vec<usize>,
-    /// What the bell file declares, where there is one.
+    /// The declarations of the bell file, if there is one.
     bell: Option<Annotations>,
     /// The name of the model, if it is built in.
     built_in: Option<&'static str>,
@@ -274,7 +274,7 @@ fn checks_without(body: &mut Vec<Ins>, skip: &[String], names: &mut Vec<String>)
 /// A file that was found.
 #[derive(Clone, Debug)]
 struct FoundFile {
-    /// What identifies the file.
+    /// Identifies the file.
     key: String,
     /// Its folder, unless it is built in.
     folder: Option<PathBuf>,

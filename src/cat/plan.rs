@@ -137,13 +137,13 @@ pub enum Node {
     EmptySet,
     /// The relation without pairs.
     EmptyRel,
-    /// Binary operations on two sets or two relations.
+    /// All that is in either of two sets or two relations.
     Union(NodeId, NodeId),
-    /// What is in both.
+    /// All that is in both.
     Inter(NodeId, NodeId),
-    /// What is in the first and not in the second.
+    /// All that is in the first and not in the second.
     Diff(NodeId, NodeId),
-    /// What is not in it.
+    /// All that is not in it.
     Complement(NodeId),
     /// One relation after the other.
     Seq(NodeId, NodeId),
@@ -169,7 +169,7 @@ pub enum Node {
     Fix(u32, u32),
 }
 
-/// What a check asks of a set or a relation.
+/// The property of a set or a relation that a check is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// No way through the relation comes back to where it began.
@@ -180,7 +180,7 @@ pub enum Shape {
     Empty,
 }
 
-/// What a check means for an execution.
+/// The consequence of a check for an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {
     /// An execution that fails it is forbidden.
@@ -196,9 +196,9 @@ pub enum CheckKind {
 /// A check of a plan.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What it means for an execution.
+    /// Its consequence for an execution.
     pub kind: CheckKind,
-    /// What is asked of the value.
+    /// The property that is checked.
     pub shape: Shape,
     /// `~acyclic` and the like.
     pub negated: bool,

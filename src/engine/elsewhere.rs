@@ -12,11 +12,11 @@ pub struct Order {
     pub job: Vec<u8>,
     /// How many packets it may give.
     pub outputs: usize,
-    /// Nothing that is remembered of this job counts: what came of it was not sound.
+    /// Remembered results of this job do not count, because an earlier result was not sound.
     pub anew: bool,
 }
 
-/// What some work took, by the digest of its fingerprint.
+/// The time that one kind of work took in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
     /// The digest of the work's fingerprint.
@@ -27,17 +27,17 @@ pub struct Spent {
     pub nanos: u64,
 }
 
-/// What came of a job.
+/// The results of a job.
 pub struct Made {
     /// Packets by their keys.
     pub packets: Vec<(Digest, Vec<u8>)>,
-    /// What the work of the job took; empty where it is not told.
+    /// The time of each kind of work; empty if the workers do not tell.
     pub spent: Vec<Spent>,
-    /// Whether no worker was at it: somebody had the same job done before.
+    /// Whether the results are those of an earlier run of the same job.
     pub remembered: bool,
 }
 
-/// What became of a job.
+/// The end of a job.
 pub enum Executed {
     /// It was done, or had been done before.
     Made(Made),
@@ -45,14 +45,14 @@ pub enum Executed {
     Refused(String),
     /// It failed, and may succeed another time.
     Failed(String),
-    /// There is nobody who takes it.
+    /// No worker takes jobs any more.
     Gone,
 }
 
-/// What is done with that. It is called once, from another thread.
+/// Receives the end of a job. It is called once, from another thread.
 pub type Taker = Box<dyn FnOnce(Executed) + Send>;
 
-/// Jobs that wait for a worker, that are worked on, and whose results came.
+/// The number of jobs in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Jobs that wait for a worker.
@@ -74,9 +74,9 @@ pub trait Elsewhere: Send + Sync {
     /// Begins a job under a number of its own, and returns at once.
     fn execute(&self, number: u64, order: Order, taker: Taker);
 
-    /// Takes a job back that nobody has begun; then its taker is not called. Else it goes on.
+    /// Takes back a job that no worker has begun, and says whether it could; then its taker is not called.
     fn recall(&self, number: u64) -> bool;
 
-    /// How many of its jobs there are of each sort.
+    /// The number of its jobs in each state.
     fn tally(&self) -> Tally;
 }

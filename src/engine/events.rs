@@ -1,4 +1,4 @@
-//! What a run tells while it goes: events, and who listens to them.
+//! The events of a run while it goes, and their listeners.
 //!
 //! Nothing here prints by itself but the listeners, which are chosen by the command line.
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What a run tells while it goes.
+/// An event of a run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
@@ -50,10 +50,10 @@ pub enum Event<'a> {
     },
     /// Something that the user should know, and that no item is to blame for.
     Notice {
-        /// What it is, in words.
+        /// The notice in words.
         message: &'a str,
     },
-    /// Jobs on other machines: those that wait for a worker, that are worked on, and whose results came.
+    /// The number of jobs on other machines in each state.
     Elsewhere {
         /// Jobs that wait for a worker.
         queued: u64,
@@ -70,14 +70,14 @@ pub enum Event<'a> {
         #[serde(serialize_with = "seconds")]
         time: Duration,
     },
-    /// After the tasks, differences are told apart as bugs, and then findings are looked into: so many
-    /// of them were, and the next one is of this test. Once all of them were, there is no next one.
+    /// After the tasks, differences are grouped into findings, and each finding is investigated. The event
+    /// comes before each investigation, and once after the last.
     Investigating {
-        /// How many findings were looked into.
+        /// How many findings were investigated.
         done: u64,
         /// How many findings there are.
         findings: u64,
-        /// The name of the test that is next; empty at the end.
+        /// The test whose finding is investigated next; empty after the last.
         test: &'a str,
     },
 }

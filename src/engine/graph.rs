@@ -13,17 +13,17 @@ use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::Records;
 use litmake_base::stop::{Stop, Stopping};
 
-/// What one item came to.
+/// The result of work on one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The result, which counts from now on.
+    /// The result. It is stored for good.
     Done(Vec<u8>),
-    /// Done, and someone should look at it.
+    /// The result, which someone should look at. It is stored for good.
     Finding(Vec<u8>),
-    /// Done, as far as a tool said no to nothing: what it refused is left out. It is kept, and made
-    /// anew when it is old or when that is asked for, as refusals are.
+    /// A result without the parts that a tool refused. It is stored like a refusal: until it is old, or
+    /// until the user wants tools to be asked again.
     DoneForNow(Vec<u8>),
-    /// Whether that is kept, and for how long, its kind says.
+    /// No result. The kind of the failure says whether it is stored, and for how long.
     Failed(Failure),
 }
 
@@ -33,7 +33,7 @@ impl Outcome {
         Outcome::Failed(Failure::stopped())
     }
 
-    /// For how long it is believed.
+    /// How long it may be used from the store.
     pub fn lasting(&self) -> Lasting {
         match self {
             Outcome::Done(_) | Outcome::Finding(_) => Lasting::ForGood,
@@ -49,12 +49,12 @@ impl From<Result<Vec<u8>, Failure>> for Outcome {
     }
 }
 
-/// What work may ask about the run.
+/// The part of a run that work may ask about.
 #[derive(Clone, Default)]
 pub struct Context {
     /// Whether the run should end early, and who asks it to.
     pub stop: Stop,
-    /// Where work on one item that takes long may keep what it has done of it.
+    /// Where long work on one item may store its partial results.
     pub records: Option<Arc<dyn Records>>,
 }
 
@@ -67,8 +67,8 @@ impl Context {
 
 /// Where items come from.
 pub trait Source: Send + Sync {
-    /// The items in order of their names. Errors are those of the whole list. What it takes to
-    /// find them quickly next time may be kept among the records.
+    /// The items in order of their names; an error is one of the whole list. The source may store among the
+    /// records what makes the next listing quick.
     fn list(&self, known: &dyn Records) -> litmake_base::diag::Result<Vec<Entry>>;
 
     /// The content of an item; `None` where it is gone.
@@ -79,23 +79,22 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// What the last list was made from, and why it is not longer.
+    /// How many candidates the last list was made from, and why the others are not in it.
     fn counts(&self) -> Counts {
         Counts::default()
     }
 }
 
-/// What a list was made from: so many were looked at, of which so many are not in it.
+/// How many candidates a list was made from, and how many of them are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How many candidates were looked at.
     pub considered: u64,
     /// How many of them were left out, by the reason in words.
     pub dropped: BTreeMap<String, u64>,
-    /// How many of its items were made for it, and not before. Not part of what is encoded.
+    /// How many items were newly made for this list. Not encoded.
     pub made: u64,
-    /// What was to be in the list and cannot be read, by name, with the reason. Not part of what is
-    /// encoded.
+    /// Candidates that cannot be read, by name, with the reason. Not encoded.
     pub unreadable: Vec<(String, String)>,
 }
 
@@ -119,7 +118,7 @@ impl Counts {
         out
     }
 
-    /// Reads what `encode` wrote at the start of some bytes, and gives what stands behind.
+    /// Reads what `encode` wrote from the start of `bytes`; also returns the rest of them.
     pub fn decode(bytes: &[u8]) -> Option<(Counts, &[u8])> {
         let (considered, rest) = bytes.split_first_chunk()?;
         let (count, mut rest) = rest.split_first_chunk()?;
@@ -138,52 +137,51 @@ impl Counts {
 /// Whether work may be done on another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Travels {
-    /// It measures this machine.
+    /// Never: it measures this machine.
     Never,
-    /// It takes less time than sending it, and goes along with what it needs.
+    /// Only in the job of an input, because sending it takes longer than doing it.
     Along,
-    /// It takes long enough to be sent on its own.
+    /// In a job of its own, too.
     Alone,
-    /// Like alone; and this machine lacks what it takes.
+    /// Only on other machines, because this one lacks a tool for it.
     Only,
 }
 
-/// Work on one item at a time. What it gives depends on the inputs' content and on what the
-/// node's fingerprint covers, never on names, time or order.
+/// Work on one item at a time. Its result depends on the inputs' content and on the node's fingerprint,
+/// never on names, time or order.
 pub trait Map: Send + Sync {
-    /// How many items one call should get, where there are as many.
+    /// How many items one call should get, if there are so many.
     fn batch(&self) -> usize {
         16
     }
 
-    /// Told before any of its items how many there are in all, those included whose results are
-    /// known.
+    /// Called before the first item with the number of all items, those with known results included.
     fn told(&self, _items: usize) {}
 
-    /// A digest of what in the inputs matters, where that is less than their bytes. Inputs with
-    /// the same digest must give the same bytes.
+    /// A digest of the part of the inputs that decides the result, if that is less than all their bytes.
+    /// Inputs with equal digests must give equal results.
     fn normal(&self, _inputs: &[Vec<u8>]) -> Option<Digest> {
         None
     }
 
-    /// Whether its results are kept. Where a result is made more quickly than it is looked up, it
-    /// is not: it is made whenever something reads it, and its cell says what it is made from.
+    /// Whether its results are stored. A result that is made more quickly than it is looked up is not: it
+    /// is made when something reads it, and its cell holds the digest of its inputs.
     fn keeps(&self) -> bool {
         true
     }
 
-    /// Whether the items to which it says no are left out on purpose, and did not fail.
+    /// Whether its failures are items that it leaves out on purpose.
     fn leaves_out(&self) -> bool {
         false
     }
 
-    /// Whether it may be done elsewhere.
+    /// Whether it may be done on another machine.
     fn travels(&self) -> Travels {
         Travels::Along
     }
 
-    /// Whether an item of which a part came to nothing comes to nothing itself, for the same
-    /// reason. Else the work sees which parts are missing.
+    /// Whether an item fails for the reason that one of its parts failed. If not, the work sees which parts
+    /// are missing.
     fn needs_all_parts(&self) -> bool {
         false
     }
@@ -192,20 +190,21 @@ pub trait Map: Send + Sync {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
 }
 
-/// What a node does.
+/// The work of a node.
 #[derive(Clone)]
 pub enum Work {
     /// Finds the items of a list.
     Source(Arc<dyn Source>),
     /// Works on each item of its inputs.
     Map(Arc<dyn Map>),
-    /// Of the items of the first input, the first of each that have equal content in the second.
+    /// The items of the first input without duplicates: of items whose results in the second input are
+    /// equal, the first stays.
     Distinct,
-    /// The parts of all bundles that the input gives, one of each that are equal.
+    /// The list of all parts of the input's bundles, each distinct part once.
     Parts,
 }
 
-/// The parts that a node's fingerprint is made of, by name, so that it can be said which changed.
+/// The named parts of a node's key, so that a change can be reported by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// The digest of each part, by its name.
@@ -243,14 +242,14 @@ pub struct Node {
     pub kind: String,
     /// The nodes that it consumes, as indices into [`Graph::nodes`].
     pub inputs: Vec<usize>,
-    /// Nodes that work on the parts of what the first input gives: the content of an item has,
-    /// after that of its inputs, for each of these what became of the item's parts in it.
+    /// Nodes that work on the parts of the first input's bundles. The content of an item here is its
+    /// inputs' results and then, for each of these nodes, the results of the item's parts.
     pub joined: Vec<usize>,
-    /// What its results depend on beside its inputs.
+    /// Everything that its results depend on besides its inputs.
     pub fingerprint: Fingerprint,
-    /// What it does.
+    /// The work.
     pub work: Work,
-    /// Failures of this kind are of interest only where they are not those of an input.
+    /// Reports leave out its failures where the item already failed in an input.
     pub hidden: bool,
 }
 
@@ -271,7 +270,7 @@ impl Graph {
         at
     }
 
-    /// That of each node.
+    /// The root of each node.
     pub fn roots(&self) -> Vec<usize> {
         let mut out: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
@@ -324,5 +323,5 @@ impl Graph {
     }
 }
 
-/// How long a run waits between looks at what other processes have done.
+/// How long a run waits before it looks again at the results of other processes.
 pub const REFRESH: Duration = Duration::from_millis(100);

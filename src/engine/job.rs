@@ -1,8 +1,8 @@
-//! Jobs: work of a run that is done elsewhere, as one piece of bytes that stands for itself.
+//! Jobs: work of a run for another machine, as self-contained bytes.
 //!
-//! A job has the content of its items and what is known already of what they need; it names the work
-//! by the parts of its fingerprint, and so says which compiler and which model has to do it. A job
-//! has no names of items, no paths and no times. It does not know who does it, nor where.
+//! A job holds the content of its items and the known results that they need. It names the work by the
+//! parts of its fingerprint, and so determines the compiler and the model. It has no names of items, no
+//! paths and no times. It does not know which machine does it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::Cell;
 
-/// What stands at one place of a task; places before it are named by their index.
+/// One step of a task, or one of its inputs. Its place is its index; it names other places by theirs, which
+/// are smaller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// The items of the task. It is the first.
@@ -23,7 +24,7 @@ pub enum Part {
         /// The place whose results are known.
         of: usize,
     },
-    /// The list of the parts of what another place gives.
+    /// The list of the parts of another place's bundles.
     Parts {
         /// The place that gives the bundles.
         of: usize,
@@ -32,23 +33,23 @@ pub enum Part {
     Work {
         /// The stage, for people.
         label: String,
-        /// What the work is, by the parts of its fingerprint.
+        /// The parts of the work's fingerprint.
         fingerprint: BTreeMap<String, Digest>,
         /// The places whose results the work takes, in order.
         inputs: Vec<usize>,
-        /// The places on parts of the items whose results the work takes, too.
+        /// The places that work on parts of the items, and whose results the work takes, too.
         joined: Vec<usize>,
-        /// Whether its results are asked for, or only made for others.
+        /// Whether the job returns its results; if not, only later places use them.
         wanted: bool,
     },
 }
 
-/// A stretch of rows of one list, and what is to be done with it.
+/// Some rows of one list, and the work on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What stands at each place, from the items on.
+    /// The places, from the items on.
     pub parts: Vec<Part>,
-    /// How many items each strip has. A strip of a piece of work gives one packet.
+    /// The number of items in each strip. Each wanted place returns one packet for each strip.
     pub strips: Vec<u32>,
     /// The items, by the digests of their content.
     pub items: Vec<Digest>,
@@ -61,16 +62,16 @@ pub struct Task {
 /// Tasks with all contents that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
-    /// What the other machine is asked about itself; mostly nothing. The answer is a packet under the digest
+    /// A question to the other machine about itself; mostly empty. The answer is a packet under the digest
     /// of the question, before all others.
     pub question: Vec<u8>,
-    /// What is to be done, one stretch after the other.
+    /// The tasks, in the order in which they are done.
     pub tasks: Vec<Task>,
     /// Every content that a task names by its digest, each once.
     pub contents: Vec<Vec<u8>>,
 }
 
-/// What of a task is written as text.
+/// The part of a task that is encoded as text.
 #[derive(Serialize, Deserialize)]
 struct Head {
     parts: Vec<Part>,
@@ -78,7 +79,7 @@ struct Head {
 }
 
 impl Task {
-    /// The places whose results are asked for.
+    /// The places whose results the job returns.
     pub fn wanted(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().enumerate().filter_map(|(at, part)| match part {
             Part::Work { wanted: true, .. } => Some(at),
@@ -182,7 +183,7 @@ impl Job {
         out
     }
 
-    /// Reads a job; it is whole, or it is nothing.
+    /// Reads a job; `None` if any of it is damaged.
     pub fn decode(bytes: &[u8]) -> Option<Job> {
         let mut reader = Reader(bytes);
         let mut out = Job { question: reader.bytes()?.to_vec(), ..Job::default() };

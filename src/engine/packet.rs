@@ -17,7 +17,7 @@ use super::rows::{Cell, State};
 const MEAN_ITEMS: u64 = 128;
 const MAX_ITEMS: usize = 512;
 
-/// What is kept for now counts on the day on which it was made, by the clock of the world.
+/// Results that are kept for a day count as made at the start of their day, in UTC.
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// Where to cut a list of items, by the digests of their content. A piece of it that stands alone is
@@ -50,24 +50,24 @@ pub fn day(milliseconds: u64) -> u32 {
     u32::try_from(milliseconds / DAY).unwrap_or(u32::MAX)
 }
 
-/// When what is kept for now on a day counts as made.
+/// The time at which a day's results count as made.
 pub fn begin_of(day: u32) -> u64 {
     u64::from(day) * DAY
 }
 
-/// What is known of one action.
+/// The known result of one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Result {
     /// The result.
     pub cell: Cell,
-    /// Whether it is kept for now, since the day of the packet.
+    /// Whether it is kept for a day only, from the day of the packet on.
     pub for_now: bool,
 }
 
 /// The results of some actions, in the order of their keys; some may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// The day of what is kept for now; 0 where nothing is.
+    /// The day of the results that are kept for a day only; 0 if there are none.
     pub day: u32,
     /// One for each action; `None` where none is known.
     pub results: Vec<Option<Result>>,
@@ -147,7 +147,7 @@ impl Packet {
 
 /// One record, for those that are no results of actions.
 pub struct Single<'a> {
-    /// What kind of record it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its content.
     pub value: &'a [u8],

@@ -1,21 +1,24 @@
 //! Bundles: a result that is a list of parts, each of which becomes an item of its own.
 //!
-//! A stage that takes items apart gives bundles; the engine makes a list of all their parts, one
-//! of each that are equal. What a part is, is not known here.
+//! A stage that takes items apart makes bundles. The engine makes one list of all their distinct parts.
+//! This module does not know the content of a part.
 
-/// A list of named parts, and what else the stage has to say.
+use litmake_base::framed::{Reader, put, put_number};
+
+/// A list of named parts, with further content of the stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
     /// The parts, by name and content.
     pub parts: Vec<(String, Vec<u8>)>,
-    /// What the stage says beside the parts.
+    /// The further content.
     pub rest: Vec<u8>,
 }
 
 impl Bundle {
     /// The bytes that [`Bundle::decode`] reads.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = (self.parts.len() as u32).to_le_bytes().to_vec();
+        let mut out = Vec::new();
+        put_number(&mut out, self.parts.len());
         for (name, content) in &self.parts {
             put(&mut out, name.as_bytes());
             put(&mut out, content);
@@ -25,18 +28,18 @@ impl Bundle {
     }
 
     /// Reads a bundle; `None` where the bytes are not one.
-    pub fn decode(mut bytes: &[u8]) -> Option<Bundle> {
-        let count = number(&mut bytes)?;
+    pub fn decode(bytes: &[u8]) -> Option<Bundle> {
+        let mut reader = Reader(bytes);
         let mut parts = Vec::new();
-        for _ in 0..count {
-            let name = std::str::from_utf8(take(&mut bytes)?).ok()?.to_string();
-            parts.push((name, take(&mut bytes)?.to_vec()));
+        for _ in 0..reader.number()? {
+            let name = std::str::from_utf8(reader.bytes()?).ok()?.to_string();
+            parts.push((name, reader.bytes()?.to_vec()));
         }
-        Some(Bundle { parts, rest: bytes.to_vec() })
+        Some(Bundle { parts, rest: reader.0.to_vec() })
     }
 }
 
-/// What became of the parts of an item in one node: content, where there is one.
+/// Encodes the results of an item's parts in one node; `None` stands for a part without a result.
 pub fn encode_results(results: &[Option<Vec<u8>>]) -> Vec<u8> {
     let mut out = Vec::new();
     for result in results {
@@ -47,34 +50,15 @@ pub fn encode_results(results: &[Option<Vec<u8>>]) -> Vec<u8> {
 }
 
 /// Reads what [`encode_results`] wrote; `None` where the bytes are not that.
-pub fn decode_results(mut bytes: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
+pub fn decode_results(bytes: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
+    let mut reader = Reader(bytes);
     let mut out = Vec::new();
-    while let Some((there, rest)) = bytes.split_first() {
-        bytes = rest;
-        let content = take(&mut bytes)?;
-        out.push((*there != 0).then(|| content.to_vec()));
+    while !reader.is_empty() {
+        let there = reader.take(1)?[0];
+        let content = reader.bytes()?;
+        out.push((there != 0).then(|| content.to_vec()));
     }
     Some(out)
-}
-
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
-}
-
-fn number(bytes: &mut &[u8]) -> Option<usize> {
-    let (head, rest) = bytes.split_at_checked(4)?;
-    *bytes = rest;
-    Some(u32::from_le_bytes(head.try_into().ok()?) as usize)
-}
-
-fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (head, rest) = {
-        let length = number(bytes)?;
-        bytes.split_at_checked(length)?
-    };
-    *bytes = rest;
-    Some(head)
 }
 
 #[cfg(test)]

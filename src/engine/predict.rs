@@ -1,4 +1,4 @@
-//! What a run would do, without doing it: the same keys, the same look-ups, no work.
+//! Predicts a run without doing it: the same keys, the same look-ups, no work.
 
 use super::graph::Work;
 use super::rows::{Cell, Shard, State};
@@ -6,16 +6,16 @@ use super::run::Engine;
 use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
 
-/// What would become of a node's tasks.
+/// The predicted states of a node's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prediction {
     /// How many tasks the node has.
     pub tasks: u64,
-    /// Those whose results are known.
+    /// Tasks whose results are known.
     pub cached: u64,
-    /// Those that run in any case.
+    /// Tasks that certainly run.
     pub run: u64,
-    /// Tasks that run unless what runs before them gives what it gave before.
+    /// Tasks that run unless the tasks before them give the same results as last time.
     pub maybe: u64,
     /// Names of the first few that run.
     pub names: Vec<String>,
@@ -24,8 +24,8 @@ pub struct Prediction {
 const NAMES: usize = 5;
 
 impl Engine<'_> {
-    /// One prediction a node. A list that hangs on results that are not there yet is unknown,
-    /// and with it everything after it.
+    /// One prediction for each node. A list that depends on missing results is unknown, and so are all
+    /// nodes after it.
     pub fn predict(&self) -> Result<Vec<Prediction>, Box<Diag>> {
         let n = self.graph.nodes.len();
         let mut out = vec![Prediction::default(); n];

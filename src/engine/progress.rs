@@ -12,7 +12,7 @@ use litmake_base::plain;
 
 /// More bars than this do not fit a screen; then there is one for all.
 const MAX_BARS: usize = 12;
-/// What is done with differences when the run has ended.
+/// The label of the bar for investigations after the run.
 const INVESTIGATING: &str = "investigating";
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
@@ -137,7 +137,7 @@ impl Default for Plain {
     }
 }
 
-/// Where nobody hears, the run goes on.
+/// Prints a line; an error of the output does not end the run.
 fn say(what: std::fmt::Arguments) {
     let _ = writeln!(std::io::stderr(), "litmake: {what}");
 }

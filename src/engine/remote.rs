@@ -13,26 +13,26 @@ use litmake_base::records::{Kind, Put, Records};
 use super::packet::{Bag, Single};
 use super::store::Store;
 
-/// What came for each key, in the order in which they were asked for. Every answer has the bytes
-/// that were once offered under its key, or there is none.
+/// The answer for each key, in the order of the question: the bytes that were once offered under the key,
+/// or `None`.
 pub type Answers = Vec<Option<Vec<u8>>>;
 
-/// What is done with the answers. It is called once, from a thread of the cache.
+/// Receives the answers. It is called once, from a thread of the cache.
 pub type Taker = Box<dyn FnOnce(Answers) + Send>;
 
 /// A cache on another machine, which is asked and is offered packets.
 pub trait Remote: Send + Sync {
-    /// Asks for what is kept under some keys, and returns at once. The answers come in any case; where
-    /// the cache cannot be reached, they are that it has nothing.
+    /// Asks for the packets under some keys, and returns at once. There is always an answer; a cache that
+    /// cannot be reached answers `None` for each key.
     fn ask(&self, keys: Vec<Digest>, taker: Taker);
 
-    /// Offers what should be kept under a key, and returns at once.
+    /// Offers a packet under its key, and returns at once.
     fn offer(&self, key: Digest, bytes: Vec<u8>);
 
-    /// Says that what was answered for a key is not what anybody offers under it.
+    /// Reports an answer that is not what anybody offers under its key.
     fn refuse(&self, key: Digest, why: &str);
 
-    /// What the user should be told, once each.
+    /// Messages for the user, each once.
     fn take_notices(&self) -> Vec<String>;
 }
 
@@ -44,8 +44,8 @@ pub fn ask_now(remote: &dyn Remote, keys: Vec<Digest>) -> Answers {
     receive.recv().unwrap_or_else(|_| vec![None; count])
 }
 
-/// Records that are the same on every machine, by their own keys: the lists of what was made, and
-/// where parts are. Those that the store has not are asked for, all at once.
+/// Fetches records that are the same on every machine, by their own keys: lists that were generated, and
+/// the positions of parts. Those that the store lacks are asked for together.
 pub fn fetch_records(remote: &dyn Remote, store: &Store, keys: &[Digest]) {
     let there = store.has(keys);
     let missing: Vec<Digest> =
@@ -68,17 +68,17 @@ pub fn offer_record(remote: &dyn Remote, kind: Kind, key: &Digest, value: &[u8])
     remote.offer(Single::key(key), Single { kind, value }.encode());
 }
 
-/// The results of work outside of a graph, such as making tests smaller. All of them travel in one
-/// bag, whose key says what the work began with.
+/// The results of work outside of a graph, such as reducing tests. They travel together in one packet,
+/// whose key is the digest of the work's inputs.
 pub struct Gathered<'a> {
     store: &'a Store,
     remote: &'a dyn Remote,
     key: Digest,
-    /// Results that were put or found.
+    /// Results that were stored or found.
     seen: Mutex<BTreeMap<Digest, Vec<u8>>>,
-    /// Whether any was put.
+    /// Whether any was new.
     new: AtomicBool,
-    /// Whether it was asked what others found out.
+    /// Done once: asks for the results of others.
     asked: Once,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Puts what others found out about the same into the store.
+    /// Puts the results of others for the same work into the store.
     fn fetch(&self) {
         let Some(bytes) = ask_now(self.remote, vec![self.key]).pop().flatten() else { return };
         let Some(Bag(records)) = Bag::decode(&bytes) else {
@@ -113,7 +113,7 @@ impl<'a> Gathered<'a> {
         self.store.put(&puts);
     }
 
-    /// Ends the work: where something in it was new, it is offered.
+    /// Ends the work, and offers its results if any is new.
     pub fn end(self) {
         if !self.new.load(Ordering::Relaxed) {
             return;

@@ -7,7 +7,7 @@ use litmake_base::digest::Digest;
 #[cfg(doc)]
 use litmake_base::failure::Failure;
 
-/// What became of an item in a node.
+/// The end of an item's work in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum State {
@@ -15,12 +15,12 @@ pub enum State {
     Done = 0,
     /// Done, and someone should look at it.
     Finding = 1,
-    /// The work said no, for a reason that lasts; the content is the [`Failure`].
+    /// The work failed for a lasting reason; the content is the [`Failure`].
     Failed = 2,
-    /// What it needs has failed; the content is that failure.
+    /// An input failed; the content is its failure.
     Skipped = 3,
-    /// Something that the run needs failed (a compiler is missing, crashed, was too slow); the content
-    /// is the failure. Never stored.
+    /// Something that the run needs is missing, crashed or hung, such as a compiler; the content is the
+    /// failure. Never stored.
     Broke = 4,
 }
 
@@ -32,7 +32,7 @@ impl State {
             .find(|s| *s as u8 == byte)
     }
 
-    /// Whether what comes after has something to work on.
+    /// Whether there is a result for later nodes to work on.
     pub fn usable(self) -> bool {
         matches!(self, State::Done | State::Finding)
     }
@@ -41,14 +41,14 @@ impl State {
 /// The result of one item in one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What became of the item.
+    /// The end of the item's work.
     pub state: State,
     /// The digest of the result, or of the failure.
     pub content: Digest,
 }
 
 impl Cell {
-    /// What comes of an item whose input came to nothing.
+    /// The cell of an item one of whose inputs has this cell, which has no result.
     pub fn handed_on(self) -> Cell {
         let state = if self.state == State::Broke { State::Broke } else { State::Skipped };
         Cell { state, content: self.content }
@@ -73,7 +73,7 @@ impl Cell {
 pub struct Kept {
     /// The cell.
     pub(crate) cell: Cell,
-    /// For what is kept for now: when it was made, in milliseconds since 1970. No part of the
+    /// When it was made, in milliseconds since 1970, if it is kept for a day only. It is no part of the
     /// result, and so in no digest and no report.
     pub(crate) made: Option<u64>,
 }
@@ -142,10 +142,10 @@ pub fn decode_entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     Some(out)
 }
 
-/// What a shard of a node holds, without its rows.
+/// A shard of a node without its rows: their digest and their counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shard {
-    /// Of the encoded rows.
+    /// The digest of the encoded rows.
     pub digest: Digest,
     /// Counts by [`State`].
     pub counts: [u32; 5],

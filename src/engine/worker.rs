@@ -22,7 +22,7 @@ use super::rows::{Entry, Kept, State};
 use super::run::{Engine, Options, Root};
 use super::store::Store;
 
-/// So many reasons why something broke are told.
+/// The most reasons of broken work that are returned.
 const TOLD: usize = 3;
 
 /// A packet with its key and its place among those that the job may give.
@@ -35,21 +35,21 @@ pub struct Given {
     pub packet: Vec<u8>,
 }
 
-/// What came of a job.
+/// The results of a job.
 #[derive(Default)]
 pub struct Done {
     /// The packets, in the order of their places.
     pub packets: Vec<Given>,
-    /// What each piece of work took.
+    /// The time of each kind of work.
     pub spent: Vec<Spent>,
-    /// Why some of it broke, in the first few words of each kind.
+    /// Why parts of the work broke, each reason once.
     pub broke: Vec<String>,
 }
 
-/// Why nothing was done.
+/// Why a worker does not do a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The work that is asked for is not the work that is done here: what is not the same.
+    /// Its own work has another fingerprint; names the parts that differ.
     Other(String),
     /// The job contradicts itself.
     Unsound(&'static str),
@@ -248,8 +248,8 @@ impl Source for Items {
     }
 }
 
-/// Results that came with the job. What did not come is not worked out here: it may take a compiler
-/// that is not here.
+/// Results that came with the job. A missing one is not computed here, because that may take a compiler
+/// that this machine lacks.
 struct Known;
 
 impl Map for Known {

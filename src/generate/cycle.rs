@@ -37,15 +37,15 @@ pub struct Event {
     pub(crate) atom: Option<Atom>,
     /// Its location, as an index into [`LOCS`].
     pub(crate) loc: u8,
-    /// What is read, or the operand that is written.
+    /// The value that is read, or the operand that is written.
     pub(crate) value: i32,
     /// The content of the location after a write.
     pub(crate) cell: i32,
     /// The read or the write of a read-modify-write.
     pub(crate) rmw: bool,
-    /// What a write finds.
+    /// The content of the location before a write.
     pub(crate) before: i32,
-    /// Whether what is read says something of the cycle.
+    /// Whether the value that is read helps to tell the cycle.
     pub(crate) telling: bool,
     /// The fences of their own directly before it, as indices into those of the dialect.
     pub(crate) inserts: [u8; MAX_INSERTS],
@@ -69,14 +69,14 @@ fn around(at: usize, n: usize) -> usize {
     if at >= n { at - n } else { at }
 }
 
-/// What a cycle may look like.
+/// The bounds on a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The most threads; where `exact_threads` says so, the least, too.
+    /// The most threads; with `exact_threads` also the least.
     pub(crate) threads: usize,
-    /// Exactly so many threads, not up to so many.
+    /// Whether it has exactly so many threads.
     pub(crate) exact_threads: bool,
-    /// Events, and fences of their own, in one thread.
+    /// The most events and separate fences in one thread.
     pub(crate) per_thread: usize,
     /// Threads may go against coherence from their first to their last event.
     pub(crate) allow_back: bool,

@@ -1,5 +1,5 @@
-//! What each dialect has: annotations, fences, dependencies and read-modify-writes, with the
-//! names that diy gives them.
+//! The vocabulary of each dialect: annotations, fences, dependencies and read-modify-writes, with the names
+//! that diy gives them.
 //!
 //! It does not know how instructions are written (`emit`).
 
@@ -22,9 +22,9 @@ pub struct Dialect {
     pub arch: Arch,
     /// The name of an access without annotation.
     pub plain: &'static str,
-    /// What accesses can be annotated with, sizes left out, by name.
+    /// The annotations of accesses without their sizes, by name.
     pub atoms: &'static [(&'static str, Atom)],
-    /// Annotations that say to which bytes an access is. They are not among `all`.
+    /// Annotations for the bytes of an access. They are not among `all`.
     pub sizes: &'static [(&'static str, Atom)],
     /// The fences. Edges name them by their index here.
     pub fences: &'static [FenceInfo],
@@ -32,11 +32,11 @@ pub struct Dialect {
     pub strong: u8,
     /// The dependencies, by name.
     pub deps: &'static [(&'static str, Dep)],
-    /// What `Dp` and `Ctrl` alone stand for, to reads and to writes.
+    /// The dependencies that `Dp` and `Ctrl` alone stand for, to reads and to writes.
     pub default_dep: Option<[DepKind; 4]>,
     /// The read-modify-writes, by name.
     pub rmws: &'static [(&'static str, Rmw)],
-    /// What the name stands for that older tests use.
+    /// The read-modify-write that `Rmw` stands for, a name in older tests.
     pub rmw: Rmw,
 }
 
@@ -341,7 +341,7 @@ pub fn names() -> Vec<&'static str> {
     Arch::ALL.iter().filter(|arch| of(**arch).arch == **arch).map(|arch| arch.name()).collect()
 }
 
-/// What cycles are written with in a dialect. What LLVM has is written in C.
+/// The vocabulary of cycles in a dialect. Tests for LLVM, PTX and SPIR-V are written in C.
 pub fn of(arch: Arch) -> &'static Dialect {
     match arch {
         Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => &C,
@@ -356,7 +356,7 @@ pub fn of(arch: Arch) -> &'static Dialect {
 }
 
 impl Dialect {
-    /// What accesses can be annotated with, strengths before sizes.
+    /// The annotations of accesses, strengths before sizes.
     pub fn annotations(&self) -> impl Iterator<Item = &'static (&'static str, Atom)> {
         self.atoms.iter().chain(self.sizes)
     }

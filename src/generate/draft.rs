@@ -80,13 +80,13 @@ pub struct Draft {
     pub(crate) values: Vec<(u8, u8, i32)>,
     /// Types of locations, where a test has to give them: location, C name.
     pub(crate) types: Vec<(u8, &'static str)>,
-    /// What locations are elements of, where they are no variables of their own.
+    /// The array or structure that the locations are elements of, if they are not separate variables.
     pub(crate) array: Option<Array>,
     /// Locations that are two elements, and the second's value at the end.
     pub(crate) pairs: Vec<(u8, i32)>,
     /// Functions that threads of a C test call.
     pub(crate) helpers: Vec<String>,
-    /// What the condition asks for: places, and the value of each.
+    /// The places that the condition names, and the value of each.
     pub shown: Vec<(Shown, i32)>,
     /// How the condition asks for it.
     pub(crate) ask: Ask,

@@ -44,9 +44,9 @@ pub enum Com {
 /// How one event depends on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DepKind {
-    /// Its address is computed from the value.
+    /// Its address is computed from the value that is read.
     Addr,
-    /// What it writes is computed from the value.
+    /// The value that it writes is computed from the value that is read.
     Data,
     /// It is behind a branch that the value decides.
     Ctrl,
@@ -63,7 +63,7 @@ pub struct Dep {
     pub csel: bool,
 }
 
-/// What a read-modify-write computes.
+/// The new value of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RmwOp {
     /// The sum.
@@ -184,7 +184,7 @@ impl Size {
         u32::MAX >> (32 - 8 * u32::from(self.bytes))
     }
 
-    /// What is in these bytes.
+    /// The value of these bytes of a location's content.
     pub fn of(self, content: i32) -> i32 {
         ((content as u32 >> (8 * self.offset)) & self.mask()) as i32
     }
@@ -214,12 +214,12 @@ pub enum Pair {
 }
 
 impl Atom {
-    /// A plain access that was chosen as such. It agrees with no annotation, where an end that
-    /// says nothing agrees with any; events bear none of it.
+    /// A plain access by choice. It agrees with no other annotation, while an end without annotation agrees
+    /// with any. Events do not keep it.
     pub const PLAIN: Atom = Atom::Order(Order::Plain);
 }
 
-/// What an event bears whose ends were annotated so.
+/// The annotation of an event whose edges have this one.
 pub fn settled(atom: Option<Atom>) -> Option<Atom> {
     atom.filter(|a| *a != Atom::PLAIN)
 }

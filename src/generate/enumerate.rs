@@ -15,16 +15,16 @@ use litmake_litmus::Arch;
 /// Which relaxations may follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Little of what is redundant: program order does not follow program order, and so on.
+    /// Leaves out most redundant sequences, such as program order after program order.
     #[default]
     Default,
-    /// Internal edges follow one another where the vocabulary does not say them shorter.
+    /// Internal edges follow one another unless the vocabulary has one edge for both.
     Sc,
     /// Communication and program order in turn.
     Critical,
-    /// Everything but what communication says shorter.
+    /// Everything except sequences for which communication has one edge.
     Free,
-    /// What is on one location.
+    /// All edges are on one location.
     Uni,
     /// Everything that fits.
     Total,
@@ -52,18 +52,18 @@ impl Mode {
     }
 }
 
-/// What is enumerated.
+/// A set of cycles to enumerate.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// Relaxations of which a cycle has to have some.
+    /// Relaxations of which a cycle must have some.
     pub relax: Vec<Relaxation>,
     /// Relaxations of which it may have any.
     pub safe: Vec<Relaxation>,
     /// Sequences that it may not have.
     pub reject: Vec<Relaxation>,
-    /// Relaxations in a cycle.
+    /// The most relaxations in a cycle.
     pub size: usize,
-    /// Exactly as many, not up to as many.
+    /// Whether a cycle has exactly so many.
     pub exact_size: bool,
     /// How many different relaxations of `relax` a cycle may have: at least and at most.
     pub mix: (usize, usize),
@@ -71,7 +71,7 @@ pub struct Family {
     pub mode: Mode,
     /// Fences that order what other threads did (diy's cumulativity) may stand beside `Rfe`.
     pub cumulative: bool,
-    /// What cycles may look like.
+    /// The bounds on a cycle.
     pub shape: Shape,
 }
 

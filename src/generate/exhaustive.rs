@@ -13,7 +13,7 @@ use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Fence, Ie, Kind, Sd};
 use super::emit::{self, Base, Style};
 use super::observe::Observe;
 
-/// What stands between an access and the next one of its thread.
+/// The order between an access and the next one of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Between {
     /// Nothing.
@@ -38,14 +38,14 @@ pub struct Access {
     /// Whether a read-modify-write makes it: one that writes what it is given, or one that leaves
     /// what it reads.
     pub rmw: bool,
-    /// What comes after it.
+    /// The order between it and the next access.
     pub between: Between,
 }
 
 /// The accesses of each thread, in program order.
 pub type Program = Vec<Vec<Access>>;
 
-/// What programs are made of.
+/// The bounds on a program, and the choices for its accesses.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// The most threads.
@@ -54,13 +54,13 @@ pub struct Bounds {
     pub events: usize,
     /// The most locations.
     pub locations: usize,
-    /// The first costs nothing.
+    /// The annotations of accesses. The first does not count in `ordered`.
     pub atoms: Vec<Option<Atom>>,
-    /// What may stand between an access and the next one.
+    /// The choices for the order between an access and the next one.
     pub between: Vec<Between>,
     /// Whether accesses may be made by read-modify-writes.
     pub rmws: bool,
-    /// At most so many accesses with something between them and the next, or an annotation.
+    /// The most accesses that have an annotation, or an order between them and the next one.
     pub ordered: usize,
 }
 

@@ -89,12 +89,12 @@ impl Maker {
     }
 }
 
-/// What became of all that might have been a test: each is one, or was dropped for a reason.
+/// Counts of candidates: each became a test or was dropped for a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Cycles, or whatever else tests are made from, that were looked at.
+    /// The candidates: cycles, or programs.
     pub cycles: u64,
-    /// Those that became tests.
+    /// The candidates that became tests.
     pub tests: u64,
     dropped: Vec<(Refused, u64)>,
 }

@@ -62,7 +62,7 @@ pub fn is_at_one_location(family: &str) -> bool {
     FAMILIES[FAMILIES.len() - ONE_LOCATION..].iter().any(|(_, n)| *n == family)
 }
 
-/// What a thread of these edges is called in the name of a test.
+/// The part of a test's name for a thread of these edges.
 pub fn part(dialect: &Dialect, edges: &[Edge]) -> String {
     let mut namer = Namer::default();
     namer.thread(dialect, edges);
@@ -140,7 +140,7 @@ impl Namer {
         out.push_str(named.map_or(&self.key, |i| FAMILIES[i].1));
     }
 
-    /// What the threads are made of, one part each.
+    /// The parts of the name, one for each thread.
     fn thread_names(&mut self, dialect: &Dialect, edges: &[Edge]) {
         self.parts.clear();
         self.ends.clear();

@@ -1,40 +1,38 @@
-//! What of a test is observed: registers, final values, or the coherence order by threads that
-//! only look.
+//! The observed part of a test: registers, final values, or the coherence order by threads that only read.
 
 use smallvec::SmallVec;
 
 use super::cycle::{LOCS, Refused, Workshop, size};
 use super::edge::{Com, Dir, Ie, Kind};
 
-/// What of a test is observed to tell its cycle.
+/// How a test tells its cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Observe {
     /// Registers, and final values where two writes meet; a cycle that needs more is left out.
     #[default]
     Avoid,
-    /// The same, and one observer thread for each location with more writes.
+    /// As `Avoid`, and one observer thread for each location with more writes.
     Accept,
     /// An observer thread for each location with two writes or more.
     Force,
-    /// Each thread looks at the end at the location whose coherence it is part of.
+    /// Each thread reads, at its end, the location whose coherence it is part of.
     Local,
     /// Registers and the final value of every location that is written.
     Both,
-    /// Final values alone, without any register: what only they show is lost to tests that
-    /// keep registers alive.
+    /// Final values only. Keeping registers alive changes code, so such tests find bugs that others do not.
     Final,
-    /// Registers alone, where they tell the cycle apart.
+    /// Registers only, for cycles that they tell.
     Registers,
 }
 
-/// What is looked at in one test.
+/// The observed places of one test.
 #[derive(Default)]
 pub struct Plan {
     /// Final values of locations.
     pub finals: SmallVec<[(u8, i32); 4]>,
     /// Observer threads: the location, and the values in the order in which they are seen.
     pub observers: SmallVec<[(u8, SmallVec<[i32; 4]>); 1]>,
-    /// Whether what reads return is looked at.
+    /// Whether registers are observed.
     pub registers: bool,
     local: bool,
 }
@@ -56,7 +54,7 @@ impl Observe {
         ("registers", Observe::Registers),
     ];
 
-    /// What has to be looked at to tell the cycle in the workshop.
+    /// The places to observe so that the cycle in the workshop is told.
     pub fn plan(self, shop: &Workshop, optimise: bool) -> Result<Plan, Refused> {
         debug_assert!(shop.locs <= LOCS.len());
         if self == Observe::Local && shop.events.iter().any(|e| size(e.atom).is_some()) {
@@ -113,7 +111,7 @@ impl Observe {
 }
 
 impl Plan {
-    /// What a thread looks at after its last event.
+    /// The location that a thread reads after its last event, and the value that it sees.
     pub fn local(&self, shop: &Workshop, thread: usize) -> Option<(u8, i32)> {
         if !self.local {
             return None;

@@ -29,7 +29,7 @@ impl Packed {
     }
 }
 
-/// What the tests of a dialect resemble.
+/// A text like those of a dialect's tests, as a dictionary for compression.
 fn model(arch: Arch) -> &'static [u8] {
     const CYCLES: [&str; 2] = ["PodWW Rfe PodRW Rfe PodRR Fre", "PodWR Fre PodWR Fre"];
     static MODELS: [OnceLock<Vec<u8>>; Arch::ALL.len()] =

@@ -1,7 +1,7 @@
-//! What a user asks for, in words, made into what the generator enumerates.
+//! A user's request in words, and its translation to the generator's terms.
 //!
-//! The command line and the pipeline both fill in a [`Recipe`]; what the words mean is decided
-//! here once.
+//! The command line and the pipeline both fill in a [`Recipe`]; the meaning of the words is decided here
+//! once.
 
 use std::ops::ControlFlow;
 
@@ -17,10 +17,10 @@ use super::{Made, Maker, Names, OTHER_FAMILY, REPEATED, Seen, Tally, all_tests, 
 use litmake_base::diag::{Diag, Result, Source, nearest};
 use litmake_litmus::Arch;
 
-/// A text that a user wrote, and where: for diagnostics.
+/// A user's text with its place, for diagnostics.
 pub type Text = Source;
 
-/// What a user asks for. Texts are read when it is prepared.
+/// A user's request. Its texts are read when it is prepared.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     /// The dialect of the tests.
@@ -29,13 +29,13 @@ pub struct Recipe {
     pub cycles: Vec<Text>,
     /// Relaxations that cycles may be made of.
     pub vocabulary: Vec<Text>,
-    /// Relaxations of which each cycle has to have one.
+    /// Relaxations of which each cycle must have one.
     pub relax: Vec<Text>,
     /// Sequences of relaxations that no cycle may have.
     pub reject: Vec<Text>,
-    /// Annotations over which accesses that say nothing are varied.
+    /// The annotations that accesses without one take in turn.
     pub annotations: Vec<Text>,
-    /// Names of families (`MP`, `IRIW`) that alone are kept.
+    /// Names of families (`MP`, `IRIW`); only their tests are kept.
     pub shapes: Vec<Text>,
     /// How many relaxations a cycle has at most.
     pub size: usize,
@@ -265,13 +265,13 @@ pub fn choose<T: Copy>(t: &Text, what: &str, names: &[(&'static str, T)]) -> Res
 
 /// A recipe that has been understood.
 pub struct Prepared {
-    /// What cycles are written with.
+    /// The vocabulary of cycles.
     pub dialect: &'static Dialect,
     /// How a cycle is made into a test.
     pub style: Style,
     /// The cycles that were written out.
     pub cycles: Vec<Vec<Edge>>,
-    /// What is enumerated beside them.
+    /// The cycles to enumerate besides those.
     pub family: Family,
     /// The families of which tests are kept; all where it is empty.
     pub shapes: Vec<String>,

@@ -141,7 +141,7 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// What a part of the text stands for: a choice of sequences.
+/// The sequences of edges that a part of the text stands for.
 type Choice = Vec<Vec<Edge>>;
 
 fn is_word(b: u8) -> bool {

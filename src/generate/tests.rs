@@ -35,7 +35,7 @@ fn names(recipe: &Recipe) -> Vec<String> {
     out
 }
 
-/// What exercises most of each dialect.
+/// Vocabularies that use most of each dialect.
 const RICH: [(Arch, &str); 11] = [
     (Arch::C, "Pod** Pos** Acq Rel Sc Rlx Exch Fetch.Add Cas FenceScd** Rfe Fre Coe"),
     (Arch::C, "Pod** DpAddrd* DpDatadW DpCtrld* FenceARd** Rfe Fre Coe Rfi"),

@@ -16,7 +16,7 @@ use super::variant::{Code, Variant};
 use super::wgsl::{self, Shape};
 use litmake_base::failure::Result;
 
-/// What of a driver decides how naga writes.
+/// The properties of a driver that decide how naga writes code for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// The version of SPIR-V that it takes.
@@ -28,7 +28,7 @@ pub struct Driver {
 }
 
 impl Default for Driver {
-    /// One that does nothing by itself.
+    /// A driver that does nothing by itself.
     fn default() -> Driver {
         Driver { version: (1, 3), robust_buffers: false, zeroes_workgroups: false }
     }

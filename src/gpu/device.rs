@@ -20,17 +20,17 @@ pub(super) fn missing(message: String) -> Failure {
     Failure::broken(Fault::Missing, message)
 }
 
-/// What a device that was lost or hangs gives: nothing more can be done with it.
+/// The failure of a device that was lost or hangs: it cannot be used any more.
 fn lost(message: String) -> Failure {
     Failure::broken(Fault::Lost, message)
 }
 
-/// What a device gives that says no to what it was given. It may have said so for a reason of its own.
+/// The failure of work that a device refused. The device may have refused it for a reason that passes.
 pub(super) fn refused(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Refused, message)
 }
 
-/// What a device says of itself.
+/// A device as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Its name, as its driver has it.
@@ -39,11 +39,11 @@ pub struct Info {
     pub vendor: u32,
     /// The number that its maker gave it.
     pub device: u32,
-    /// What it is, in lower case: `discretegpu`, `integratedgpu`, `virtualgpu`, `cpu` or `other`.
+    /// Its kind in lower case: `discretegpu`, `integratedgpu`, `virtualgpu`, `cpu` or `other`.
     pub kind: String,
     /// The name of its driver.
     pub driver: String,
-    /// What the driver says of its version.
+    /// The driver's text about its version.
     pub driver_info: String,
     /// The smallest size of its subgroups.
     pub subgroup: u32,
@@ -175,7 +175,7 @@ fn with_memory_model(
 
 /// A device that is open.
 pub struct Device {
-    /// What it says of itself.
+    /// Its own description.
     pub info: Info,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
@@ -188,7 +188,7 @@ pub struct Device {
     resident: Mutex<Option<u32>>,
 }
 
-/// What of a device's driver decides how naga writes code for it, as wgpu finds it out.
+/// The properties of a device's driver that decide how naga writes code for it, found out as wgpu does.
 fn driver_of(adapter: &wgpu::Adapter) -> Driver {
     let mut out = Driver::default();
     // SAFETY: the adapter is asked about, and nothing of it is changed or kept.
@@ -260,7 +260,7 @@ impl Passes {
     }
 }
 
-/// What the device reported out of turn.
+/// Errors that the device reported at no call in particular.
 #[derive(Default)]
 struct Said {
     lost: Option<String>,
@@ -314,12 +314,12 @@ impl Device {
         })
     }
 
-    /// What of the driver decides how naga writes code for it.
+    /// The properties of the driver that decide how naga writes code for it.
     pub fn driver(&self) -> Driver {
         self.driver
     }
 
-    /// What the device has reported since the last look.
+    /// The first error that the device has reported since the last check.
     pub(super) fn check(&self) -> Result<()> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let error = said.error.take();

@@ -194,7 +194,7 @@ impl Environment {
     }
 }
 
-/// What one iteration drew.
+/// The random choices of one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
     /// The role of each workgroup that is dispatched.

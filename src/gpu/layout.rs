@@ -21,7 +21,7 @@ pub(crate) fn gcd(mut a: u32, mut b: u32) -> u32 {
     a
 }
 
-/// What all iterations of one environment share.
+/// The layout that all iterations of one environment share.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// How many instances an iteration has.

@@ -1,7 +1,7 @@
-//! What a test may show: every outcome by its index, classed by models.
+//! Every outcome that a test may show, by its index, with its class by the models.
 //!
-//! An outcome is the values of all reads and the final values of all locations. Those that the
-//! model does not allow are violations, all of them, whatever the test's condition asks for.
+//! An outcome is the values of all reads and the final values of all locations. All outcomes that the model
+//! does not allow are violations, whatever the test's condition asks for.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ pub struct Models {
 }
 
 impl Models {
-    /// With the model that says what is allowed, a name or a path; or with [`MODEL`] and
-    /// [`ORDERED`], each for its tests.
+    /// Loads the models. `allowed` is the name or the path of the model that judges; without it [`MODEL`]
+    /// and [`ORDERED`] judge, each its tests.
     pub fn new(allowed: Option<&str>) -> Result<Models> {
         let load =
             |name: &str| Model::load(&cat::load(name, &LoadOptions::new(litmake_litmus::Arch::C))?);
@@ -55,16 +55,16 @@ impl Models {
     }
 }
 
-/// What a test may show: its outcomes, and the class of each.
+/// The outcomes that a test may show, and the class of each.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// What an outcome shows, in order.
+    /// The places whose values make up an outcome, in order.
     pub observed: Vec<Place>,
-    /// How many values are told apart in each; larger ones are no outcome of any execution.
+    /// The number of values that each place may have; no execution gives a larger value.
     pub radix: Vec<u32>,
-    /// By index.
+    /// The class of each outcome, by index.
     pub classes: Vec<Class>,
-    /// Whether the test's condition looks for it, by index.
+    /// Whether the test's condition asks for the outcome, by index.
     pub target: Vec<bool>,
     /// The model that judged.
     pub model: String,

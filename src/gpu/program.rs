@@ -1,6 +1,6 @@
-//! What a GPU runs of a test: threads of atomic accesses and fences, made from the C dialect.
+//! A test as a GPU runs it: threads of atomic accesses and fences, made from the C dialect.
 //!
-//! It does not know how threads are laid out on a device. What it cannot run it refuses by name.
+//! It does not know how threads are laid out on a device. Code that a GPU cannot run is refused by name.
 
 use std::fmt::Write;
 
@@ -30,13 +30,13 @@ pub struct Program {
     pub locations: Vec<(String, u32)>,
     /// The accesses and fences of each thread, in order.
     pub threads: Vec<Vec<Op>>,
-    /// What reads give: thread and name.
+    /// The registers of reads: thread and name.
     pub registers: Vec<(usize, String)>,
     /// Whether the test asks that accesses to each location go by two addresses ([`VIEWS`]).
     pub views: bool,
 }
 
-/// One thing that a thread does.
+/// An operation of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// A read.
@@ -45,21 +45,21 @@ pub enum Op {
         location: usize,
         /// The index of the register that takes the value.
         register: usize,
-        /// What it orders.
+        /// Its order.
         order: Order,
     },
     /// A write.
     Store {
         /// The index of the location.
         location: usize,
-        /// What is written.
+        /// The value that is written.
         value: Operand,
-        /// What it orders.
+        /// Its order.
         order: Order,
     },
-    /// Gives the old value; nothing looks at it where there is no register.
+    /// A read-modify-write. Its old value goes to a register, or is not observed.
     Rmw {
-        /// What it computes from the old value.
+        /// The operation on the old value.
         op: RmwOp,
         /// The index of the location.
         location: usize,
@@ -67,20 +67,20 @@ pub enum Op {
         value: Operand,
         /// The index of the register that takes the old value.
         register: Option<usize>,
-        /// What it orders.
+        /// Its order.
         order: Order,
     },
-    /// Across workgroups, or inside one alone.
+    /// A fence.
     Fence {
-        /// Whether it orders inside one workgroup alone.
+        /// Whether it orders the threads of one workgroup only.
         near: bool,
-        /// What it orders.
+        /// Its order.
         order: Order,
     },
 }
 
 impl Op {
-    /// Where it goes to; a fence goes nowhere.
+    /// The index of the location that it accesses; `None` for a fence.
     pub fn location(&self) -> Option<usize> {
         match self {
             Op::Load { location, .. } | Op::Store { location, .. } | Op::Rmw { location, .. } => {
@@ -90,7 +90,7 @@ impl Op {
         }
     }
 
-    /// What the access or the fence orders.
+    /// The order of the access or the fence.
     pub(crate) fn order(&self) -> Order {
         match self {
             Op::Load { order, .. }
@@ -101,14 +101,14 @@ impl Op {
     }
 }
 
-/// What an access or a fence orders.
+/// The order of an access or a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Nothing beside its own location.
+    /// Orders nothing except accesses to its own location.
     Relaxed,
-    /// A read, or a fence, orders what comes after it.
+    /// A read or a fence orders the operations after it.
     Acquire,
-    /// A write, or a fence, orders what comes before it.
+    /// A write or a fence orders the operations before it.
     Release,
     /// Both.
     AcqRel,
@@ -134,16 +134,16 @@ impl Order {
     }
 }
 
-/// What a write or a read-modify-write takes.
+/// The operand of a write or a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A number.
     Const(u32),
-    /// What an earlier read of the thread gave.
+    /// The value of an earlier read of the thread, by the index of its register.
     Register(usize),
 }
 
-/// What a read-modify-write computes.
+/// The operation of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RmwOp {
     /// The operand takes the place of the old value.

@@ -9,15 +9,15 @@ use super::environment::Environment;
 use super::session::{Ending, Prepared, Session, Setup, begun, conclude};
 use litmake_devices::record::{Cell, Record};
 
-/// A test, with what is known of it, by environment.
+/// A test with its recorded results.
 pub struct Turn<'a> {
     /// The test.
     pub test: &'a Prepared,
-    /// What is recorded for each environment; `None` where nothing is.
+    /// The recorded result in each environment; `None` where there is none.
     pub known: Vec<Option<Cell>>,
 }
 
-/// What tests share, beside the device.
+/// The settings that tests share, besides the device.
 pub struct Rounds<'a> {
     /// How tests are run.
     pub setup: &'a Setup,

@@ -28,27 +28,28 @@ const SPIN_LIMIT: u32 = 1024;
 /// adds nothing to what others see, and all of them would take nearly all of the time.
 const STRESS_ON_CPUS: u32 = 1;
 
-/// What to run.
+/// One measurement of a test.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The environment.
     pub env: Environment,
-    /// How many iterations run, where time allows.
+    /// The most iterations.
     pub iterations: u32,
-    /// Ends early after so long.
+    /// Ends the measurement after this time.
     pub time: Option<Duration>,
-    /// Iterations a submission; 0: as many as take about 60 ms.
+    /// The iterations in a submission; 0: as many as take about 60 ms.
     pub batch: u32,
-    /// What is drawn by chance follows from it.
+    /// The seed of all random choices.
     pub seed: String,
-    /// The spin barrier and all of the stress also on devices whose workgroups do not run at once.
+    /// Use the spin barrier and all of the stress even on devices whose workgroups do not run at the same
+    /// time.
     pub spin_anywhere: bool,
 }
 
-/// What came out.
+/// The result of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// By outcome; the last is what no execution gives.
+    /// The count of each outcome; the last counts values that no execution gives.
     pub outcomes: Vec<u64>,
     /// How many iterations ran.
     pub iterations: u32,
@@ -56,7 +57,7 @@ pub struct Measured {
     pub instances: u64,
     /// How long it took, by the host's clock.
     pub seconds: f64,
-    /// As the device measured it.
+    /// The time of the device's work, as the device measured it.
     pub device_seconds: Option<f64>,
     /// How many times the device was given work.
     pub(crate) submissions: u32,
@@ -64,9 +65,9 @@ pub struct Measured {
 
 /// A test ready to run on one device.
 pub struct Loaded {
-    /// What it runs.
+    /// Its program.
     pub(crate) program: Program,
-    /// What it may show.
+    /// Its possible outcomes.
     pub(crate) oracle: Oracle,
     /// How it is laid out in code.
     pub(crate) shape: Shape,
@@ -414,11 +415,11 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the device decides of an iteration.
+/// The parameters of an iteration that the device decides.
 pub struct Settings {
     /// Whether threads wait for each other.
     pub spins: bool,
-    /// For how many.
+    /// The number of threads that wait for each other.
     pub target: u32,
     /// How many threads of a workgroup stress memory.
     pub stressing: u32,

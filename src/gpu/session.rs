@@ -29,9 +29,9 @@ pub struct Prepared {
     pub name: String,
     /// The mutator that made it; `None` for tests that are to show no violation.
     pub mutator: Option<String>,
-    /// What a GPU runs of it.
+    /// The test as a GPU runs it.
     pub program: Program,
-    /// What it may show.
+    /// Its possible outcomes.
     pub oracle: Oracle,
 }
 
@@ -71,13 +71,13 @@ pub struct Setup {
     pub environments: u32,
     /// How many iterations a test runs in each.
     pub iterations: u32,
-    /// Of one test in one environment.
+    /// The most time of one test in one environment.
     pub time: Option<Duration>,
-    /// Of all tests in all environments.
+    /// The time of all tests in all environments.
     pub budget: Option<Duration>,
-    /// Iterations a submission; 0: by time.
+    /// The iterations in a submission; 0: as many as take about 60 ms.
     pub batch: u32,
-    /// What is drawn by chance follows from it.
+    /// The seed of all random choices.
     pub seed: String,
     /// How shaders are compiled.
     pub variant: Variant,
@@ -89,12 +89,12 @@ pub struct Setup {
     pub scope: Scope,
     /// As [`Request::spin_anywhere`].
     pub spin_anywhere: bool,
-    /// Takes the place of the drawn parameters.
+    /// Parameters of the environments with fixed values, by name.
     pub overrides: Vec<(String, u32)>,
 }
 
 impl Setup {
-    /// What holds for a preset where a user says nothing.
+    /// The settings of a preset, each at its default.
     pub fn new(preset: Preset) -> Setup {
         Setup {
             preset,
@@ -137,7 +137,7 @@ impl Setup {
         }
     }
 
-    /// What of it is recorded with results, and decides them.
+    /// The settings that decide results; they are recorded with these.
     pub fn json(&self) -> Value {
         json!({
             "preset": self.preset.name(),
@@ -164,7 +164,7 @@ impl Setup {
     }
 }
 
-/// What a test did in one environment.
+/// The results of a test in one environment.
 pub fn cell(measured: &Measured, test: &Prepared) -> Cell {
     let c = measured.counts(&test.oracle, test.is_mutant());
     let text = |i: usize| {
@@ -235,7 +235,7 @@ pub struct Session {
     buffers: Buffers,
     /// The tests that ran last, so that the next environment need not compile them again.
     loaded: Vec<(Variant, Loaded)>,
-    /// What the device does at best, once that was asked.
+    /// The device's greatest speed, once it was measured.
     best: Option<Speed>,
     /// How often a device was lost.
     pub lost: u32,
@@ -331,7 +331,8 @@ impl Session {
         self.loaded[at].1.measure(device, &mut self.buffers, request)
     }
 
-    /// What the device does at best, and how much of that a test used; nothing where no estimate can be made.
+    /// The device's greatest speed, and the part of it that a test reached; `None` if it cannot be
+    /// estimated.
     pub fn speed(
         &mut self,
         test: &Prepared,

@@ -17,7 +17,7 @@ use super::variant::{Code, Variant};
 use super::wgsl::{self, Memory, Shape};
 use litmake_base::failure::Result;
 
-/// What a device does in a second.
+/// The work that a device does in a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Bytes that a copy in its memory reads and writes.
@@ -28,10 +28,10 @@ pub struct Speed {
     pub atomics: f64,
 }
 
-/// What one instance of a test costs at least, all passes together.
+/// The least cost of one instance of a test, all passes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes of device memory that it reads and writes, of those words alone that it asks for.
+    /// Bytes of device memory that it reads and writes, counting only the words that it asks for.
     pub bytes: u64,
     /// Instructions of SPIR-V in the pass that runs it, without its stress.
     pub operations: u64,
@@ -255,7 +255,7 @@ impl Reached {
         }
     }
 
-    /// What keeps tests from running faster, as far as the shares tell.
+    /// The limit on the speed of tests, as far as the shares tell.
     pub fn limit(&self) -> &'static str {
         let shares =
             [(self.bytes, "memory"), (self.operations, "operations"), (self.atomics, "atomics")];

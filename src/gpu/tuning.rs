@@ -35,7 +35,7 @@ pub struct OnDevice<'a> {
     pub(crate) setup: &'a Setup,
     /// Ends the search where it says so.
     pub(crate) stop: &'a dyn Fn() -> bool,
-    /// What went wrong, by test.
+    /// Failures, by test.
     pub failures: Vec<(String, Failure)>,
     runs: u64,
 }

@@ -10,10 +10,10 @@ pub enum MemoryModel {
     Vulkan,
 }
 
-/// What turns a test into SPIR-V.
+/// The translator of a test to SPIR-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
-    /// WGSL, compiled by naga; its loops are kept finite, or not.
+    /// WGSL, compiled by naga.
     Naga {
         /// Whether naga keeps loops finite.
         loops: bool,
@@ -27,12 +27,12 @@ pub enum Code {
 pub struct Variant {
     /// Accesses are kept in bounds.
     pub bounds: bool,
-    /// What turns a test into SPIR-V.
+    /// The translator of a test to SPIR-V.
     pub code: Code,
 }
 
 impl Variant {
-    /// What users of wgpu get.
+    /// The variant that users of wgpu get.
     pub const CHECKED: Variant = Variant { bounds: true, code: Code::Naga { loops: true } };
 
     /// Every variant.

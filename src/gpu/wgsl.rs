@@ -111,7 +111,7 @@ impl Shape {
 const WORKGROUP_WORDS: u32 = 4096;
 /// Larger tables of outcomes are not gathered in a workgroup first.
 const LOCAL_OUTCOMES: usize = 1024;
-/// What no read gives: a register that no thread has set.
+/// The value of a register that no read has set.
 pub const UNSET: u32 = u32::MAX;
 
 /// The words of one instance's locations in workgroup memory.

@@ -119,7 +119,7 @@ pub struct Run {
     /// The compilers of the run, one for each profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compilers: Vec<Compiler>,
-    /// What was judged of what was asked; absent in records of older versions.
+    /// How much of the tests asked for was judged; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The results in numbers.
@@ -270,7 +270,7 @@ impl Run {
         })
     }
 
-    /// What was judged. For a record of an older version it is made of the numbers that it has.
+    /// How much was judged. For a record of an older version it is derived from the record's counts.
     pub fn verdict(&self) -> Verdict {
         if let Some(verdict) = &self.verdict {
             return verdict.clone();

@@ -68,7 +68,7 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// What a run without changes says.
+/// The text for a run without changes.
 const NOTHING: &str = "nothing new";
 
 /// The numbers of new, reopened and fixed bugs in a run, in one line.

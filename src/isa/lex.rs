@@ -348,7 +348,7 @@ impl Emit {
         self.bin(BinOp::Mul, result, defined, width)
     }
 
-    /// What `body` emits happens only where `cond` is not 0.
+    /// Emits `body` so that it happens only where `cond` is not 0.
     pub fn under<T>(&mut self, cond: Temp, body: impl FnOnce(&mut Emit) -> T) -> Option<T> {
         let mut result = None;
         self.if_else(cond, |e| result = Some(body(e)), |_| ());

@@ -45,16 +45,16 @@ pub struct Mem {
     pub offset: i64,
     /// An index register with its extension or scale, as written.
     pub index: Option<String>,
-    /// What becomes of the base register.
+    /// How the access changes the base register.
     pub update: Update,
 }
 
-/// What becomes of the base register.
+/// How an access changes its base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// It stays as it is.
+    /// Not at all.
     None,
-    /// It takes the address before the access.
+    /// It is set to the address before the access.
     Pre,
     /// The access is at the base; then the offset or index is added.
     Post,
@@ -67,24 +67,24 @@ pub enum Flow {
     Next,
     /// To its [`Operand::Code`] only.
     Jump,
-    /// To its [`Operand::Code`] or on.
+    /// To its [`Operand::Code`] or to the next instruction.
     Branch,
-    /// To its [`Operand::Code`], and back.
+    /// To its [`Operand::Code`], and later to the next instruction.
     Call,
-    /// To an address in a register, and back.
+    /// To an address in a register, and later to the next instruction.
     CallRegister,
     /// To an address in a register that is not the return address.
     JumpRegister,
     /// Back to the caller.
     Return,
-    /// A return that is conditional; or on.
+    /// Back to the caller or to the next instruction.
     MayReturn,
     /// Nowhere: a trap.
     Trap,
 }
 
-/// What decoding an instruction needs to know of those before it; the default is where code is
-/// entered. Only Thumb has some: an IT instruction gives conditions to those after it.
+/// The influence of earlier instructions on the decoding of the next one; the default is that of an entry
+/// to code. Only Thumb has any: an IT instruction makes the next ones conditional.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State(pub u8);
 
@@ -93,7 +93,8 @@ pub trait Decoder: Sync {
     /// The first instruction of `bytes`.
     fn decode(&self, bytes: &[u8], at: u64) -> Result<Decoded, String>;
 
-    /// The same after others: `state` is what those before left, and takes what this one leaves.
+    /// Decodes an instruction after others. `state` holds the influence of those, and then that of this one
+    /// too.
     fn decode_after(&self, state: &mut State, bytes: &[u8], at: u64) -> Result<Decoded, String> {
         let _ = state;
         self.decode(bytes, at)

@@ -1,5 +1,5 @@
-//! What instruction sets share when they write micro-ops: a builder of ops, label resolution,
-//! and the removal of register writes that nothing can see.
+//! Common parts of lowering instructions to micro-ops: a builder of ops, label resolution, and the removal
+//! of register writes that nothing can see.
 //!
 //! It knows no instruction and no register name.
 

@@ -73,7 +73,7 @@ pub trait Isa: Sync {
     fn address_bits(&self) -> u8;
 }
 
-/// What the name of a register in a state or a condition means.
+/// The register that a name in a state or a condition stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegName {
     /// The canonical name.

@@ -64,7 +64,7 @@ pub struct Machine {
     pub events: Vec<Event>,
     ctrl: Deps,
     loads: usize,
-    /// What store-conditionals do.
+    /// Whether store-conditionals fail.
     pub fail: bool,
 }
 

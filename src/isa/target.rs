@@ -1,19 +1,19 @@
-//! What is known of each instruction set besides its decoder and its meaning: where
-//! parameters are, which registers may hold something new, and how to write a move.
+//! The calling convention and the code patterns of each instruction set, for lifting: the places of
+//! parameters, the registers that may hold new values, how a move is written.
 //!
-//! One table and a few functions; nothing here knows the code at hand.
+//! One table and a few functions. It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
 use crate::x86;
 use litmake_litmus::Arch;
 
-/// What is known of an instruction set for lifting its code.
+/// An instruction set as lifting needs it.
 pub struct Target {
     /// The dialect of its tests.
     pub arch: Arch,
     /// Thumb code, on Arm.
     pub thumb: bool,
-    /// What reads its machine code.
+    /// The decoder of its machine code.
     pub decoder: &'static dyn Decoder,
     /// The stack pointer.
     pub stack: &'static str,
@@ -21,13 +21,13 @@ pub struct Target {
     pub params: &'static [&'static str],
     /// The register of a function's result.
     pub result: &'static str,
-    /// Where the parameters that are in no register begin, from the stack pointer at the start.
+    /// The offset of the parameters on the stack from the stack pointer at the start.
     pub stack_params: i64,
-    /// Bytes of a register.
+    /// The bytes of a register.
     pub word: u8,
     /// The stack pointer at the start, modulo 16.
     pub stack_start: i64,
-    /// The register in which callers leave the address of what they call.
+    /// The register in which callers pass the address of the function that they call.
     pub entry: Option<&'static str>,
     /// The register that points into the program's small variables from its start to its end.
     pub global: Option<&'static str>,
@@ -35,7 +35,7 @@ pub struct Target {
     pub spare: &'static [&'static str],
 }
 
-/// What stands for the place behind the call that is being inlined.
+/// The return address of a call that is inlined. No code lies at this address.
 pub const RETURN: u64 = u64::MAX;
 
 /// The target of a dialect; `None` where its code cannot be read.
@@ -356,7 +356,7 @@ impl Target {
         Some((out, spare, *at))
     }
 
-    /// What a call takes off the stack pointer itself, and puts its return address there.
+    /// The bytes by which a call moves the stack pointer to store its return address.
     pub fn call_pushes(&self) -> i64 {
         match self.arch {
             Arch::X86_64 => 8,
@@ -365,7 +365,7 @@ impl Target {
         }
     }
 
-    /// Whether code learns where it stands from the return address of a call.
+    /// Whether code finds its own address by a call and its return address.
     pub fn asks_by_call(&self) -> bool {
         self.arch == Arch::X86
     }

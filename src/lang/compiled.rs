@@ -95,7 +95,7 @@ pub enum Kept<'a> {
     Nothing,
 }
 
-/// What [`MAP`] says where no local is kept.
+/// The value of [`MAP`] if no local is kept.
 const NOTHING: &str = "none";
 
 /// Whether a compiled test says that it keeps no local.
@@ -186,8 +186,8 @@ fn shared_alone(test: &Test) -> Result<Test, Failure> {
     Ok(out)
 }
 
-/// What is left of a condition that does not know some places: it holds wherever the whole could, or,
-/// where `can` is false, where the whole holds in any case.
+/// A proposition without the places that are `gone`. With `can`, it holds wherever some values of those
+/// would make the whole hold; without, only where all values would.
 fn without(prop: &Prop, gone: &dyn Fn(&Place) -> bool, can: bool) -> Prop {
     match prop {
         Prop::Cmp(place, _, operand) => {

@@ -1,6 +1,6 @@
 //! Emission as C++: the C text with `std::atomic` objects, and functions with C's linkage.
 //!
-//! What `c11::emit` says of the meaning holds here too; only types are written differently.
+//! The meaning is as in `c11::emit`; only types are written differently.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::{is_bool, qualify};
 use litmake_litmus::{Body, Test, Type};
 
-/// What every translation unit begins with, where the target has a C++ library.
+/// The beginning of every translation unit, for targets with a C++ library.
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\
                           using namespace std;\n\n";
 
-/// The same where a target's C++ library is not there: as much of `std::atomic` as tests use, on
-/// the operations of compilers, as those libraries have it.
+/// The beginning for targets without a C++ library: the part of `std::atomic` that tests use, built on the
+/// compilers' operations as those libraries do.
 pub const BARE_HEADER: &str = "\
 #include <stddef.h>
 #include <stdint.h>

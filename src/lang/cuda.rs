@@ -1,7 +1,9 @@
-//! Emission as CUDA C++: the C text with objects that libcu++ accesses atomically, and functions for the device.
+//! Emission as CUDA C++: the C text with objects that libcu++ accesses atomically, and functions for the
+//! device.
 //!
-//! What `c11::emit` says of the meaning holds here too; only types are written differently. Each operation has the
-//! narrowest scope that reaches all threads of the test: where the test does not say where they lie, that of the system.
+//! The meaning is as in `c11::emit`; only types are written differently. Each operation has the narrowest
+//! scope that reaches all threads of the test. If the test does not say where its threads are, that is the
+//! scope of the system.
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
 use super::cpp::{has_no_jumps, unqualified};
@@ -12,9 +14,9 @@ use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::scopes::Level;
 use litmake_litmus::{Test, Type};
 
-/// What every translation unit begins with. An object lies in memory as C has it, and each operation makes an
-/// `atomic_ref` of it: `cuda::atomic` would keep one of 8 or 16 bits in a word. No location of a test is a variable of a
-/// thread, which libcu++ would otherwise ask of each address.
+/// The beginning of every translation unit. An object is laid out as in C, and each operation makes an
+/// `atomic_ref` of it: `cuda::atomic` would store one of 8 or 16 bits in a word. No location of a test is a
+/// variable of a thread, so libcu++ need not check each address for that.
 pub const HEADER: &str = "\
 #define _CCCL_ATOMIC_UNSAFE_AUTOMATIC_STORAGE
 #include <cstddef>

@@ -12,11 +12,12 @@ use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{Declarator, ExprKind, Function, Stmt, StmtKind};
 use litmake_litmus::{Body, Test, Type};
 
-/// What every translation unit begins with, below the kernel's own `kconfig.h` and `compiler_types.h`.
+/// The beginning of every translation unit, below the kernel's own `kconfig.h` and `compiler_types.h`.
 ///
-/// Threads of tests are neither preempted nor debugged, and locks are inlined, so that their code is in the test. The
-/// slow path of a queued lock, and a wait that is not over at its first look, never return: a thread that enters them
-/// has no execution, and what it does after a wait it does in an execution in which it did not have to wait.
+/// Threads of tests are neither preempted nor debugged, and locks are inlined, so that their code is in the
+/// test. The slow path of a queued lock never returns, nor does a wait that is not over at its first look.
+/// So a thread that enters one has no execution there; its code after a wait runs only in executions
+/// without waiting.
 pub const HEADER: &str = "\
 #undef CONFIG_PREEMPTION
 #undef CONFIG_PREEMPT_BUILD

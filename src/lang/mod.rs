@@ -50,7 +50,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// What profiles call each.
+    /// The languages with their names in profiles.
     pub const NAMES: [(&'static str, Language); 8] = [
         ("c", Language::C),
         ("c++", Language::Cpp),
@@ -85,7 +85,7 @@ impl Language {
         }
     }
 
-    /// What every translation unit begins with.
+    /// The beginning of every translation unit.
     pub fn header(self) -> &'static str {
         match self {
             Language::C => c11::emit::HEADER,
@@ -125,8 +125,8 @@ impl Language {
         }
     }
 
-    /// What every translation unit ends with, for the threads of its tests: each with its number ([`shader::STRIDE`]) and
-    /// its function.
+    /// The end of every translation unit. `threads` has each thread of its tests: its number
+    /// ([`shader::STRIDE`]) and its function.
     pub fn footer(self, threads: &[(usize, String)]) -> String {
         self.shader().map_or_else(String::new, |dialect| shader::main(threads, dialect))
     }
@@ -136,7 +136,7 @@ impl Language {
         self.shader().map(|_| "vulkan")
     }
 
-    /// What object files call a global variable or, where it is no global one, a static one.
+    /// The names that a variable may have in object files; `global`: it is a global one, else a static one.
     pub fn symbols(self, name: &str, global: bool) -> Vec<String> {
         match (self, global) {
             // As the C++ ABI has it; clang numbers the parts that it takes a variable into.

@@ -1,7 +1,7 @@
 //! Emission as OpenCL C: the C text with locations behind `global` pointers.
 //!
-//! What `c11::emit` says of the meaning holds here too; only types are written differently. The same text is C for
-//! compilers that are told so (`-x c`): `global` is then the address space that it stands for.
+//! The meaning is as in `c11::emit`; only types are written differently. The same text is C for compilers
+//! that are told so (`-x c`): `global` then becomes the address space that it stands for.
 
 use std::sync::Arc;
 

@@ -17,16 +17,16 @@ use litmake_litmus::c::ast::{
 use litmake_litmus::c::types::{ValueType, size_of};
 use litmake_litmus::{Body, Test, Type};
 
-/// What every translation unit begins with.
+/// The beginning of every translation unit.
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\
                           use core::sync::atomic::Ordering::*;\n\n";
 
-/// What Rust does not have.
+/// The failure for an operation that Rust does not have.
 fn lacks<T>(what: &str) -> Result<T, Failure> {
     Err(Failure::inexpressible("Rust", what))
 }
 
-/// What Rust may have, and is not translated.
+/// The failure for an operation that is not translated, though Rust may have it.
 fn refuse<T>(what: &str) -> Result<T, Failure> {
     Err(Failure::unsupported(format!("{what} in Rust")))
 }
@@ -146,7 +146,7 @@ fn truth(text: String) -> Value {
     Value { text: format!("({text} as i32)"), ty: ValueType::INT, truth: Some(text) }
 }
 
-/// What is read and assigned.
+/// An expression that can be read and assigned.
 enum Place {
     Local(String, ValueType),
     /// A pointer, and the type of what is there.
@@ -853,7 +853,7 @@ impl Writer<'_> {
     }
 }
 
-/// What an order is for.
+/// The operation that an order belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Load,

@@ -22,7 +22,7 @@ fn floats<T>() -> Result<T, Failure> {
     Err(Failure::unsupported("numbers in floating point are not translated to shaders"))
 }
 
-/// What every shader in GLSL begins with.
+/// The beginning of every shader in GLSL.
 pub const GLSL_HEADER: &str = "\
 #version 450
 #pragma use_vulkan_memory_model
@@ -108,7 +108,8 @@ impl Dialect {
     }
 }
 
-/// What is in the buffers of a test, in the order of their bindings: its locations, and those that observed locals end in.
+/// The buffers of a test, in the order of their bindings: its locations, and those that observed locals end
+/// in.
 pub fn buffers(test: &Test, options: &EmitOptions) -> Vec<(String, Type)> {
     let mut out = shared_locations(test);
     for f in threads(test) {
@@ -297,19 +298,19 @@ fn value(text: impl Into<String>, ty: ValueType) -> Value {
     Value { text: text.into(), ty, truth: None }
 }
 
-/// What is read and assigned.
+/// An expression that can be read and assigned.
 enum Place {
     Local(String, ValueType),
     Shared(Spot),
 }
 
-/// What a pointer points to.
+/// The object that a pointer points to.
 #[derive(Clone)]
 struct Spot {
     location: String,
-    /// Which element of the location.
+    /// The index of the element of the location.
     index: Option<String>,
-    /// The type of what is there.
+    /// Its type.
     ty: Type,
 }
 
@@ -324,7 +325,7 @@ struct Writer<'a> {
     scopes: Vec<HashMap<String, ValueType>>,
     /// Locals that are declared where the function begins.
     hoisted: Vec<String>,
-    /// What a thread does as it ends.
+    /// The last statements of a thread.
     ends: Vec<String>,
     temps: usize,
     ret: ValueType,
@@ -446,7 +447,7 @@ impl Writer<'_> {
         Ok(self.out)
     }
 
-    /// What is in a buffer, as text.
+    /// The content of a buffer, as text.
     fn global(&self, location: &str) -> String {
         let global = self.options.global_name(location);
         match self.dialect {
@@ -455,7 +456,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is in an element of a buffer, as text.
+    /// An element of a buffer, as text.
     fn at(&self, spot: &Spot) -> String {
         let index = spot.index.as_ref().map_or(String::new(), |i| format!("[{i}]"));
         format!("{}{index}", self.global(&spot.location))
@@ -990,7 +991,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands behind the operands of an atomic operation: in GLSL, its scope and semantics.
+    /// The text behind the operands of an atomic operation: in GLSL, its scope and semantics.
     fn ordered(&self, semantics: &Semantics) -> String {
         match self.dialect {
             Glsl => format!(", gl_ScopeDevice, {}", semantics.text()),
@@ -1153,7 +1154,7 @@ impl Writer<'_> {
     }
 }
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Load,
@@ -1161,7 +1162,7 @@ enum Use {
     Both,
 }
 
-/// What an operation orders. A release makes available what its thread wrote, an acquire makes it visible.
+/// The order of an operation. A release makes available what its thread wrote, an acquire makes it visible.
 struct Semantics {
     acquire: bool,
     release: bool,

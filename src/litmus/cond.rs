@@ -1,4 +1,4 @@
-//! What follows the code: `locations`, `filter`, and the condition.
+//! The part of a test behind its code: `locations`, `filter`, and the condition.
 
 use std::sync::Arc;
 
@@ -267,7 +267,8 @@ impl Reader<'_, '_> {
         Ok(super::or(parts))
     }
 
-    /// What can be printed, with parentheses around it, and read again.
+    /// Reads a whole proposition. It is refused if it could not be read again once it is printed in
+    /// parentheses.
     fn whole(&mut self) -> Result<Prop> {
         let start = self.s.pos;
         let prop = self.prop()?;
@@ -342,7 +343,7 @@ impl Reader<'_, '_> {
         Ok(prop)
     }
 
-    /// What is in parentheses.
+    /// Reads a proposition in parentheses.
     fn group(&mut self) -> Result<Prop> {
         let start = self.s.pos;
         self.s.pos += 1;

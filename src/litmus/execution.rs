@@ -58,9 +58,9 @@ pub struct Edge {
     pub from: usize,
     /// Where it ends.
     pub to: usize,
-    /// What is written on it.
+    /// The text on it.
     pub label: String,
-    /// The label is a name of the model's and what it stands for.
+    /// The label is a name in the model, with its definition.
     pub named: bool,
 }
 
@@ -78,11 +78,11 @@ pub struct Failure {
     pub name: String,
     /// `file:line`
     pub place: String,
-    /// What was found and should not be: a cycle, or ways from one event to another.
+    /// The arrows that fail the requirement: each is a cycle, or a way from one event to another.
     pub chains: Vec<Vec<Edge>>,
-    /// The events in question, where there is nothing to derive.
+    /// The events that fail the requirement, where it has no arrows.
     pub events: Vec<usize>,
-    /// Whether each chain comes back to where it began.
+    /// Whether each chain is a cycle.
     pub is_cycle: bool,
     /// Whether the model asks that the check fails, as `~empty` does.
     pub negated: bool,

@@ -127,8 +127,8 @@ impl Arch {
     }
 }
 
-/// What the machines of a test have beyond the base of their instruction set, as far as it
-/// changes which accesses are single or how wide pointers are.
+/// Extensions of the instruction set that the test's machines have, as far as they change which accesses
+/// are single or how wide pointers are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features {
     /// AArch64: aligned accesses of 16 bytes, pairs among them, are single (Armv8.4).
@@ -192,7 +192,7 @@ pub struct Test {
     pub info: Vec<(String, String)>,
     /// The entries of the initial state, in order.
     pub init: Vec<InitItem>,
-    /// What each thread runs, from `P0` on.
+    /// The code of each thread, from `P0` on.
     pub threads: Vec<Body>,
     /// C functions that threads call and that are not threads themselves.
     pub helpers: Vec<Function>,
@@ -202,13 +202,13 @@ pub struct Test {
     pub locations: Vec<Observed>,
     /// The `filter` clause: states that do not satisfy it do not count.
     pub filter: Option<Prop>,
-    /// What the test asks of its final states.
+    /// The condition on its final states.
     pub condition: Condition,
     /// The text that it was read from, for errors to point at.
     pub source: Source,
 }
 
-/// What one thread runs.
+/// The code of one thread.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// Instructions and labels.
@@ -231,9 +231,9 @@ pub struct Line {
 /// An entry of the initial state, such as `0:X1=x`, `uint64_t x=1` or `int x[2]={0,1}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitItem {
-    /// What is initialised.
+    /// The place.
     pub place: Place,
-    /// The type that it is declared with, where it is.
+    /// The type of its declaration, if it has one.
     pub ty: Option<Type>,
     /// The value; without one it is 0.
     pub value: Option<InitValue>,
@@ -241,7 +241,7 @@ pub struct InitItem {
     pub span: Span,
 }
 
-/// What an entry of the initial state gives its place.
+/// The value of an entry of the initial state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitValue {
     /// A single value.
@@ -294,7 +294,7 @@ pub enum Place {
 /// An entry of the `locations` clause, with the type it is to be read as, where given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// What is observed.
+    /// The place.
     pub place: Place,
     /// The type; `None` where the entry has none.
     pub ty: Option<Type>,
@@ -386,7 +386,7 @@ impl Type {
     }
 }
 
-/// What a test asks of its final states.
+/// A condition on the final states of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Which of the states have to satisfy the proposition.
@@ -444,7 +444,7 @@ pub enum CmpOp {
     Ge,
 }
 
-/// What the final value of a place is compared with.
+/// The right side of a comparison with the final value of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A constant.
@@ -473,7 +473,7 @@ impl Test {
         self.scopes.clone().unwrap_or_else(|| Scopes::apart(self.threads.len()))
     }
 
-    /// What its info lines say of its machines: `Features=` or, as herd has it, `Variant=`.
+    /// The features in its info lines: `Features=` or, as herd has it, `Variant=`.
     pub fn features(&self) -> Features {
         let mut features = Features::default();
         for (key, value) in &self.info {

@@ -293,7 +293,7 @@ fn table(s: &mut Scanner, arch: Arch) -> Result<Vec<Body>> {
         .collect()
 }
 
-/// What tests for GPUs may say behind their code, beside scopes.
+/// Refuses sections behind the code of a test for GPUs that are not read: all but scopes.
 fn refuse_levels(s: &Scanner) -> Result<()> {
     let word = s.peek_word();
     if matches!(word, "levels" | "regions")
@@ -746,7 +746,7 @@ fn quoted_c(s: &mut Scanner, quote: u8) -> Result<()> {
     }
 }
 
-/// What the initial state and the condition say of threads and labels must be there.
+/// Checks that the threads and labels that the initial state and the condition name are there.
 fn check(test: &mut Test) -> Result<()> {
     let threads = test.threads.len();
     let labels: Vec<Vec<&str>> = test

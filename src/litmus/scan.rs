@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
         self.bytes().get(self.pos + ahead).copied()
     }
 
-    /// What is left.
+    /// The bytes that are not read yet.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes()[self.pos.min(self.text.len())..]
     }

@@ -76,8 +76,8 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// What holds for a test without a tree: each thread is alone in its subgroup and workgroup, and
-    /// all are on one device.
+    /// The scopes of a test without a tree: each thread is alone in its subgroup and workgroup, and all are
+    /// on one device.
     pub fn apart(threads: usize) -> Scopes {
         let group = |thread: usize, level: Level| if level.is_narrow() { thread as u16 } else { 0 };
         let threads = (0..threads).map(|t| Level::ALL.map(|level| group(t, level))).collect();

@@ -187,7 +187,7 @@ pub fn place(s: &mut Scanner) -> Result<Place> {
     Ok(Place::Mem { name, index })
 }
 
-/// What a value may be besides a number, by where it stands.
+/// The section in which a value stands; it decides what the value may be besides a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum At {
     Init,

@@ -21,8 +21,8 @@ macro_rules! free {
     };
 }
 
-/// What compilers and generators use least comes first. Registers with a special role, such
-/// as the stack pointer, are left out.
+/// The registers that may be chosen, those first that compilers and generators use least. Registers with a
+/// special role, such as the stack pointer, are left out.
 fn pool(arch: Arch) -> &'static [Free] {
     match arch {
         Arch::AArch64 => free![

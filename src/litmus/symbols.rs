@@ -4,7 +4,7 @@
 
 use super::Type;
 
-/// What a front end may ask about the rest of the test.
+/// The questions of a front end about the rest of the test.
 pub trait Symbols {
     /// The index of a shared location that code names directly (`[x]`, `movl (x),%eax`), added
     /// to the program's locations where it is new.

@@ -25,7 +25,7 @@ pub fn pointer_bytes(arch: Arch) -> u8 {
     }
 }
 
-/// What a one-word type name means. A name that is unknown stays a name.
+/// The type that a name of one word stands for. An unknown name becomes a type of that name.
 pub fn named(word: &str, arch: Arch) -> Type {
     if let Some(ty) = plain(word, arch) {
         return ty;

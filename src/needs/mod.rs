@@ -1,6 +1,5 @@
-//! What a test needs of the machine it runs on (a compiler, an emulator, a device), and what becomes of
-//! a test that misses such a part: with `LITMAKE_REQUIRE=all` it fails, otherwise it says that it is
-//! skipped, and passes.
+//! Parts of a machine that a test needs: a compiler, an emulator, a device. With `LITMAKE_REQUIRE=all` a
+//! test that misses one fails; otherwise it says that it is skipped, and passes.
 //!
 //! Only tests use this crate. It does not know what any crate does.
 
@@ -41,7 +40,7 @@ pub fn need<T, E: Display>(part: &str, found: Result<T, E>) -> Option<T> {
     None
 }
 
-/// What is said of a test that misses a part; an error where it must not.
+/// The words for a test that misses a part; an error if it must not.
 fn verdict(wanted: Option<&str>, test: &str, part: &str, why: &str) -> Result<String, String> {
     match wanted {
         None | Some("") => Ok(format!("skipped: {test} needs {part}: {why}")),

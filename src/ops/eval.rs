@@ -1,7 +1,7 @@
-//! What micro-ops compute: the one statement of their arithmetic.
+//! Evaluates micro-ops: the one statement of their arithmetic.
 //!
-//! The simulator, lifting, the folding of constants in C and the machines of tests all ask here. It
-//! knows numbers and addresses, and no instruction.
+//! The simulator, lifting, the folding of constants in C and the machines of tests all ask here. It knows
+//! numbers and addresses, and no instruction.
 
 mod float;
 

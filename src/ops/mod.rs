@@ -275,7 +275,7 @@ pub enum Val {
 }
 
 impl Val {
-    /// What a register holds that nothing set.
+    /// The value of a register that nothing set.
     pub const ZERO: Val = Val::Int(0);
 }
 
@@ -486,7 +486,7 @@ pub enum Op {
     Un {
         /// Takes the result.
         dst: Temp,
-        /// What is computed.
+        /// The operation.
         op: UnOp,
         /// The operand.
         a: Temp,
@@ -497,7 +497,7 @@ pub enum Op {
     Bin {
         /// Takes the result.
         dst: Temp,
-        /// What is computed.
+        /// The operation.
         op: BinOp,
         /// The first operand.
         a: Temp,
@@ -525,7 +525,7 @@ pub enum Op {
     },
     /// Drops the path where `cond` is 0. It is no event and gives no dependency.
     Assume {
-        /// What has to be true.
+        /// Must not be 0.
         cond: Temp,
     },
     /// The behaviour of the program is undefined where `cond` is not 0. It is no event, gives no
@@ -615,9 +615,9 @@ pub enum Op {
         /// The annotations of the event.
         tags: Tags,
     },
-    /// What is executed from here on depends by control on no branch that comes after the
-    /// entry of the same depth. `enter` is that entry. Only structured code has it: elsewhere all
-    /// that comes after a branch depends on it.
+    /// Ends or enters a part of structured code that depends on a branch. An instruction from here on does
+    /// not depend by control on a branch after the entry of the same depth; `enter` marks that entry. Code
+    /// that is not structured has none: there, everything after a branch depends on it.
     Control {
         /// How many entries are open around this one.
         depth: u16,
@@ -667,12 +667,12 @@ pub struct Inst {
     pub span: Span,
 }
 
-/// What one thread runs, and its registers.
+/// The code of one thread, and its registers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Code {
     /// In the order in which they stand.
     pub insts: Vec<Inst>,
-    /// What [`Reg`] is an index into.
+    /// The registers; a [`Reg`] is an index here.
     pub regs: Vec<RegInfo>,
     /// Initial values; registers that are not listed hold 0.
     pub reg_init: Vec<(Reg, Val)>,
@@ -680,7 +680,7 @@ pub struct Code {
     pub locations: Vec<(u16, Tags)>,
 }
 
-/// What is known of a register, or of a local of C.
+/// A register, or a local of C.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegInfo {
     /// The canonical name, as states print it (`X0`, `R1`, `rax`, `r0`, `$4`).

@@ -108,7 +108,7 @@ pub(crate) fn header_value(text: &str) -> Option<String> {
     is_line.then(|| value.to_string())
 }
 
-/// What the names of headers that carry secrets contain.
+/// A header whose name contains one of these words carries a secret.
 const SECRET: [&str; 6] = ["auth", "token", "key", "secret", "password", "cookie"];
 
 impl Header {

@@ -33,18 +33,19 @@ const IN_FLIGHT: usize = 64;
 /// Packets that are uploaded together.
 const UPLOADED_TOGETHER: usize = 256;
 const UPLOADED_BYTES: usize = 16 << 20;
-/// What waits for its upload may take so much memory.
+/// The most memory that packets may take while they wait for their upload.
 const WAITING_BYTES: usize = 256 << 20;
-/// How long a server that is gone is left alone; the time doubles up to a limit.
+/// How long no request is sent to a server that does not answer; the time doubles up to a limit.
 const LEFT_ALONE: Duration = Duration::from_secs(2);
 pub(crate) const LEFT_ALONE_MOST: Duration = Duration::from_secs(30);
-/// Blobs of one packet that a server has broken and cannot be told to forget.
+/// A packet is sealed in up to so many ways, one after the other, where the server has broken a blob of it
+/// and cannot be told to forget it.
 const ATTEMPTS: u32 = 16;
 
-/// What a client did.
+/// Counts of the packets and jobs that a client exchanged with the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets that were asked for, those that came, and those that failed a check.
+    /// Packets that were asked for.
     pub asked: u64,
     /// Packets that came.
     pub fetched: u64,
@@ -52,13 +53,13 @@ pub struct Tally {
     pub fetched_bytes: u64,
     /// Packets that came and failed a check.
     pub broken: u64,
-    /// Packets that were uploaded, and those that could not be.
+    /// Packets that were uploaded.
     pub uploaded: u64,
     /// The bytes of the packets that were uploaded.
     pub uploaded_bytes: u64,
     /// Packets that could not be uploaded.
     pub lost: u64,
-    /// Jobs whose results came, and the packets and bytes in these.
+    /// Jobs whose results came.
     pub jobs: u64,
     /// Packets of jobs whose results came.
     pub executed: u64,
@@ -92,7 +93,7 @@ enum Message {
     End,
 }
 
-/// What the server took of some offers.
+/// The packets that the server took, of those that were offered, and their bytes.
 #[derive(Default)]
 struct Given {
     packets: usize,
@@ -241,7 +242,7 @@ impl Client {
         }
     }
 
-    /// What it did so far.
+    /// The counts so far.
     pub(crate) fn tally(&self) -> Tally {
         let counts = &self.shared.counts;
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -497,7 +498,7 @@ pub(crate) struct Link {
     pub(crate) wire: Arc<Wire>,
     /// Held while the program is uploaded.
     pub(crate) uploading: tokio::sync::Mutex<()>,
-    /// What is known of the server that executes.
+    /// Whether the server that executes can be used; `None` until it was asked.
     executor: tokio::sync::Mutex<Option<Result<(), String>>>,
     known: tokio::sync::Mutex<Option<ServerCapabilities>>,
 }

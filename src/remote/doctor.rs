@@ -1,4 +1,4 @@
-//! What an endpoint can do, and what litmake would miss there.
+//! Examines an endpoint: which of the abilities that litmake uses it has.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::trouble::Trouble;
 use crate::wire::{Read, Wire};
 use crate::{Options, sealed};
 
-/// One thing that was looked at.
+/// The result of one check of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it is as a run needs it.
+    /// Whether the endpoint has what a run needs.
     pub good: bool,
-    /// What it is, for people.
+    /// The result in words.
     pub text: String,
 }
 
@@ -36,7 +36,7 @@ pub fn is_enough(known: &ServerCapabilities) -> Result<(), String> {
 
 const SHA256: i32 = reapi::digest_function::Value::Sha256 as i32;
 
-/// Whether a server executes actions as litmake asks for it; else what is missing.
+/// Whether a server can execute litmake's actions; if not, what it lacks.
 pub fn executes(known: &ServerCapabilities) -> Result<(), String> {
     let Some(found) = known.execution_capabilities.as_ref().filter(|e| e.exec_enabled) else {
         return Err("it executes no actions for this client".into());

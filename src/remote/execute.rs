@@ -25,12 +25,12 @@ use crate::trouble::{Meaning, Trouble};
 use crate::wire::{Read, Stage};
 use crate::work::{self, Answers, Told};
 
-/// What a worker says of its work is shorter, and so is a packet.
+/// A worker's report on its work and a packet are shorter than this.
 const MAX_TOLD: i64 = 64 << 20;
-/// How often a job is sent again whose server went away, or lost a part of it.
+/// How often a job is sent again after the server went away or lost a part of the job.
 const SENT_AGAIN: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// What programs on workers are looked for in, where nothing says what they are looked for in here.
+/// The `PATH` of programs on workers, where this process has none.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// How jobs are executed.
@@ -48,33 +48,33 @@ pub struct Execution {
     pub timeout: Duration,
     /// How long jobs wait in a queue in which nothing moves.
     pub patience: Duration,
-    /// What a worker has to have.
+    /// The platform properties that a worker must have.
     pub properties: Vec<(String, String)>,
 }
 
 /// A job under way.
 struct Underway {
     since: Instant,
-    /// Whether a worker is known to be at it, or the server does not say.
+    /// Whether a worker is known to have started the job, or the server does not tell.
     begun: bool,
-    /// Told when the engine takes it back.
+    /// Notified when the engine takes the job back.
     recalled: Arc<Notify>,
 }
 
-/// What a client knows of its jobs.
+/// The state of a client's jobs, and the data that they share.
 #[derive(Default)]
 pub struct Jobs {
-    /// Where the program that is sent was read, and its digest.
+    /// The program that workers run, by the path that it was read from, with its digest.
     program: Mutex<Option<Named>>,
     recipe: Mutex<Option<Arc<Vec<u8>>>>,
-    /// What compilers answered here, and then on workers where the answers from here do not hold: in a
-    /// sandbox a compiler may see other folders. The next worker is told.
+    /// Answers of compilers on this machine, and those from workers where a compiler answered otherwise, as
+    /// in a sandbox that shows it other folders. They are sent with each job.
     answers: Mutex<Answers>,
     underway: Mutex<HashMap<u64, Underway>>,
     fetched: AtomicU64,
-    /// When a worker began a job for the last time, or finished one.
+    /// When a worker last began or finished a job.
     moved: Mutex<Option<Instant>>,
-    /// No more jobs are sent before this time; or at all.
+    /// No job is sent before this time.
     paused: Mutex<Option<Instant>>,
     closed: Mutex<Option<String>>,
 }
@@ -101,7 +101,7 @@ impl Jobs {
         }
     }
 
-    /// Takes a job back that no worker has begun.
+    /// Takes back a job that no worker has begun; says whether it could.
     pub fn recall(&self, number: u64) -> bool {
         let mut underway = lock(&self.underway);
         match underway.get(&number) {
@@ -279,12 +279,12 @@ fn close(link: &Arc<Link>, trouble: &Trouble) -> Executed {
     Executed::Gone
 }
 
-/// What a server may send, as a line of text.
+/// A text from a server as one line: no control characters, and not long.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(400).collect()
 }
 
-/// What a worker said on its standard error, in one line.
+/// A worker's standard error, in one line.
 async fn said(link: &Arc<Link>, result: &ActionResult) -> String {
     let mut bytes = result.stderr_raw.to_vec();
     if bytes.is_empty()

@@ -102,7 +102,7 @@ impl Told {
 
 type Pairs = Vec<(AsciiMetadataKey, AsciiMetadataValue)>;
 
-/// What a helper said last.
+/// A helper's last answer: headers, and until when they hold.
 #[derive(Default)]
 struct Said {
     pairs: Arc<Pairs>,
@@ -223,7 +223,7 @@ async fn asked(program: &Path, uri: &str) -> Result<String, String> {
     }
 }
 
-/// What a helper prints. Other fields are for others.
+/// The fields of a helper's output that litmake reads.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]

@@ -49,7 +49,7 @@ fn send(client: &Client, anew: bool) -> Receiver<Executed> {
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a worker does that has the right results for two packets.
+/// The files of a worker that has the right results for two packets.
 fn honest(given: &Given) -> Left {
     let job = sealed::open(&work::job_key(), &given.files[work::JOB]).unwrap();
     assert_eq!(

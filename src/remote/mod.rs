@@ -25,7 +25,7 @@ pub use trouble::Trouble;
 
 use std::time::Duration;
 
-/// What a client is told about its endpoint.
+/// An endpoint's address, and how a client uses it.
 #[derive(Clone)]
 pub struct Options {
     /// Where the server is.
@@ -34,9 +34,9 @@ pub struct Options {
     pub instance: String,
     /// Headers that go with each request.
     pub headers: Vec<Header>,
-    /// Programs that tell headers.
+    /// Programs that give headers.
     pub helpers: Vec<Helper>,
-    /// What they told.
+    /// The headers that these programs gave.
     pub told: Told,
     /// How an encrypted connection is made.
     pub tls: Tls,
@@ -44,16 +44,16 @@ pub struct Options {
     pub timeout: Duration,
     /// How often a request is made again.
     pub retries: u32,
-    /// Whether what the cache has is used.
+    /// Whether results are read from the cache.
     pub reads: bool,
-    /// Whether results are given to the cache.
+    /// Whether results are written to the cache.
     pub writes: bool,
-    /// How jobs are executed there, where they are.
+    /// How jobs are executed there, if they are.
     pub execution: Option<Execution>,
 }
 
 impl Options {
-    /// What holds for an address where nothing else is said.
+    /// The options of an address, each at its default.
     pub fn new(address: Address) -> Options {
         Options {
             address,

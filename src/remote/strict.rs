@@ -26,16 +26,16 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::action::digest_of;
 
-/// What a server insists on.
+/// How a server behaves, and what it demands of requests.
 #[derive(Clone)]
 pub struct Rules {
     pub instance: String,
     pub token: Option<String>,
     pub batch: usize,
     pub updates: bool,
-    /// Every answer takes so long.
+    /// The delay before every answer.
     pub delay: Duration,
-    /// What executes actions.
+    /// Executes actions; without it the server has no execution.
     pub worker: Option<Worker>,
     /// Actions stay in the queue.
     pub stuck: bool,
@@ -43,13 +43,13 @@ pub struct Rules {
 
 pub type Worker = Arc<dyn Fn(&Given) -> Left + Send + Sync>;
 
-/// What a worker is given: the files of its folder.
+/// The files in the folder that a worker is given.
 #[derive(Clone)]
 pub struct Given {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What it leaves.
+/// A worker's result.
 pub struct Left {
     pub status: i32,
     pub stderr: String,
@@ -77,7 +77,7 @@ pub struct Kept {
     pub calls: BTreeMap<&'static str, usize>,
 }
 
-/// What a server keeps stays where it is stopped, and may be given to the next.
+/// The contents of a server. They outlive it, and may be given to the next server.
 #[derive(Clone, Default)]
 pub struct Store(Arc<Mutex<Kept>>);
 
@@ -433,7 +433,7 @@ impl ByteStream for Serving {
     }
 }
 
-/// What is heard of an action: it is queued, and then, unless it stays so, done.
+/// The stream of an action's states: queued and then done, or queued for ever where `stuck` is set.
 pub struct Operations {
     list: std::vec::IntoIter<Operation>,
     stuck: bool,

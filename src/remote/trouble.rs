@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 
 use crate::Options;
 
-/// What a failure means.
+/// The kind of a failure, which decides whether later requests are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The server is not there, or is too slow. It may come back.
@@ -24,7 +24,7 @@ pub enum Meaning {
 /// A failed request. Its words hold no secret.
 #[derive(Clone, Debug)]
 pub struct Trouble {
-    /// What the failure means for those that follow.
+    /// The kind.
     pub(crate) meaning: Meaning,
     /// Why it failed, for people.
     pub words: String,
@@ -32,8 +32,8 @@ pub struct Trouble {
     pub(crate) passing: bool,
 }
 
-/// How it shows that the server ended a connection. A server that misses a certificate says so in an
-/// alert and closes; which of the two the client sees first is a race.
+/// Words in messages of a connection that the server ended. A server that misses a certificate says so in
+/// an alert and closes; which of the two the client sees first is a race.
 const ENDED: [&str; 7] = [
     "alert",
     "connection closed",
@@ -94,7 +94,7 @@ impl Trouble {
         Trouble { meaning: Meaning::Unable, words: words.into(), passing: false }
     }
 
-    /// What the user can do about it, where that can be said.
+    /// Advice for the user, if the words of the failure allow any.
     pub fn help(&self, options: &Options) -> Option<String> {
         let words = self.words.to_lowercase();
         if words.contains("unknownissuer") || words.contains("unknown issuer") {

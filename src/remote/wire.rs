@@ -27,16 +27,16 @@ use crate::helper::Credentials;
 use crate::trouble::{Meaning, Trouble};
 use crate::{Address, Options};
 
-/// What a message may hold where the server does not say less, with room for its frame.
+/// The most bytes of blobs in one message, unless the server allows less; room is left for the frame.
 const BATCH: usize = (4 << 20) - FRAME;
 const FRAME: usize = 64 << 10;
-/// Each digest of a batch takes about so much beside its blob.
+/// The bytes that each digest of a batch takes beside its blob.
 const ITEM: usize = 128;
 const MAX_MESSAGE: usize = 64 << 20;
-/// Pieces of a blob that is larger than a batch.
+/// The size of the pieces in which a blob larger than a batch is sent.
 const PIECE: usize = 1 << 20;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// How often the system looks whether a silent connection is still one.
+/// How often the system checks that a silent connection is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// A large blob gets more time: a second for so many bytes.
 const SLOWEST: f64 = 256.0 * 1024.0;
@@ -71,11 +71,11 @@ type Service = InterceptedService<Channel, Headers>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Queued,
-    /// A worker is at it, or the server does not say.
+    /// A worker has begun it, or the server does not tell.
     Running,
 }
 
-/// What came of reading one blob.
+/// The result of reading one blob.
 pub enum Read {
     Bytes(Vec<u8>),
     Missing,
@@ -267,7 +267,7 @@ impl Wire {
             .max_decoding_message_size(MAX_MESSAGE)
     }
 
-    /// What the server can do that executes.
+    /// The abilities of the server that executes.
     pub async fn executor_capabilities(&self) -> Result<ServerCapabilities, Trouble> {
         let found = self.often_as(&self.executor_credentials, 0, || {
             let mut client = CapabilitiesClient::new(self.executor.clone());
@@ -326,7 +326,7 @@ impl Wire {
         Err(trouble(Status::unavailable("it went away during a job")))
     }
 
-    /// What the server can do; its limit for batches is kept from then on.
+    /// The abilities of the server; its limit on batches holds from then on.
     pub async fn capabilities(&self) -> Result<ServerCapabilities, Trouble> {
         let found = self.often(0, || {
             let mut client = CapabilitiesClient::new(self.service.clone());

@@ -1,7 +1,7 @@
-//! What an action of litmake's looks like from inside: the files that a worker finds, those that it
-//! leaves, and what its exit status says.
+//! The form of an action of litmake's: the files that a worker finds and those that it leaves, and the
+//! meaning of its exit status.
 //!
-//! It does not know what is in a job, nor how actions reach a worker.
+//! It does not know the contents of a job, nor how actions reach a worker.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,9 +20,9 @@ pub const JOB: &str = "job";
 /// The file with what compilers answered elsewhere.
 pub const ANSWERS: &str = "answers";
 
-/// What the worker says of its work. The packets lie beside it.
+/// The file of the worker's report, beside the packets.
 pub const TOLD: &str = "told";
-/// What compilers answered there, where it was not known.
+/// The file of compilers' answers that the worker was not given and had to ask for.
 pub const LEARNED: &str = "learned";
 
 /// The name of the file that a packet lies in, by its place.
@@ -32,7 +32,7 @@ pub fn packet_name(place: usize) -> String {
 
 /// The worker's compiler, models or code are not those that the job names.
 pub const REFUSED: u8 = 70;
-/// What the worker was given is damaged, or contradicts itself.
+/// The files that the worker was given are damaged, or contradict each other.
 pub const UNSOUND: u8 = 71;
 
 /// The key under which the file of a job is sealed.
@@ -50,8 +50,8 @@ pub fn answers_key() -> Digest {
     Digest::of(b"litmake answers/1")
 }
 
-/// What compilers answered when they were asked what they are, as whoever asked remembers it. An answer has
-/// with it what it rests on, so that a worker can see whether it holds there.
+/// Compilers' answers to the questions what they are, by the digest of the question. Each holds the
+/// evidence that it rests on, so that a worker can tell whether it holds there.
 pub type Answers = BTreeMap<Digest, Vec<u8>>;
 
 /// The bytes that [`decode_answers`] reads.
@@ -74,16 +74,16 @@ pub fn decode_answers(bytes: &[u8]) -> Option<Answers> {
     Some(out)
 }
 
-/// What a worker says of its work. It is sealed under the digest of the job.
+/// A worker's report. It is sealed under the digest of the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// The digest of the program that has done it, as it was read by itself.
+    /// The digest of the program that did the work, as the program read itself.
     pub program: String,
-    /// The packets that it leaves, by their places, with their keys.
+    /// The packets that it leaves: the place of each and its key.
     pub packets: Vec<(usize, Digest)>,
-    /// What work took: its fingerprint's digest, items, nanoseconds.
+    /// The time of the work: digest of a fingerprint, number of items, nanoseconds.
     pub spent: Vec<(Digest, u64, u64)>,
-    /// Why some of it broke.
+    /// Why parts of the work broke.
     pub broke: Vec<String>,
 }
 

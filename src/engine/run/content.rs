@@ -1,4 +1,4 @@
-//! What is behind cells and rows: out of the store, or worked out again where it was lost.
+//! Reads the content of cells and rows from the store, or computes it again where the store lost it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 
-/// What is no longer to be had, as a failure.
+/// The failure of an item whose content cannot be read any more.
 #[expect(clippy::boxed_local, reason = "it comes in a box")]
 pub(super) fn gone(e: Box<Diag>) -> Failure {
     Failure::machine(e.message)
@@ -243,7 +243,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The work of a node whose results are not kept.
+    /// The work of a node whose results are not stored.
     pub(crate) fn made_when_read(&self, node: usize) -> Option<&Arc<dyn Map>> {
         match &self.graph.nodes[node].work {
             Work::Map(work) if !work.keeps() => Some(work),
@@ -251,7 +251,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What such a node gives for some rows.
+    /// Computes the results of such a node for some rows.
     fn made(
         &self,
         node: usize,

@@ -1,10 +1,10 @@
-//! What a run has done on other machines: which work goes into a job, and what becomes of the job.
+//! Work of a run on other machines: the choice of work for each job, and the results of jobs.
 //!
-//! What is missing in a unit is laid out in portions, one a packet. Workers of this machine take
-//! portions, and so do jobs, whoever comes first. A job takes along what comes after a portion in the
-//! graph, as far as nothing else is needed for it, and brings a packet for each; such packets lie
-//! ready until their unit asks for them. A portion that a job did not bring is tried once more,
-//! past everything that is remembered, and then done here.
+//! The missing actions of a unit are split into portions, one for each packet. Workers of this machine take
+//! portions, and jobs take portions; the first to come gets it. Besides its portions, a job does all later
+//! work in the graph that needs nothing else, and returns a packet for each; such packets are kept until
+//! their unit asks for them. A portion that a job did not return is sent once more, with remembered results
+//! ignored, and then done on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -26,21 +26,21 @@ use litmake_base::failure::Failure;
 /// A job is expected to take so many seconds, less towards the end of a run.
 const LEAST_SECONDS: f64 = 2.0;
 const MOST_SECONDS: f64 = 20.0;
-/// What an item is taken to take before any was done.
+/// The assumed seconds of an item before any was done.
 const GUESS_SECONDS: f64 = 0.005;
-/// Portions of work of which it is not known how long it takes.
+/// The most portions in a job of work whose time is not known.
 const UNKNOWN_PORTIONS: usize = 2;
-/// A job has about so many bytes of content at most, and so many portions.
+/// The most bytes of content in a job, roughly.
 const MAX_BYTES: usize = 24 << 20;
 const MAX_PORTIONS: usize = 512;
-/// A job waits so long for more portions that may come.
+/// How long a job waits for more portions.
 const GATHERING: Duration = Duration::from_millis(300);
-/// So many troubles are told.
+/// The most failures that are reported to the user.
 const TOLD: usize = 5;
-/// How often it is looked whether workers are there.
+/// How often it checks whether jobs are taken.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Part of a unit that is run here or elsewhere: what is missing of one parcel.
+/// The missing actions of one parcel of a unit, to be run here or elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portion {
     /// The unit's place in the list of those that have begun, and its parcel.
@@ -48,7 +48,7 @@ pub(super) struct Portion {
     parcel: usize,
     from: u32,
     to: u32,
-    /// Whether a job has failed to bring it.
+    /// Whether a job has failed to return it.
     again: bool,
 }
 
@@ -65,17 +65,17 @@ impl Portion {
 /// How portions are ordered: by priority, by place in the list, and by when they came.
 pub(super) type Rank = (usize, u64, u64);
 
-/// What the scheduler knows of work elsewhere.
+/// The scheduler's state of work on other machines.
 #[derive(Default)]
 pub(super) struct Away {
     /// Portions that nobody has taken.
     pub(super) open: BTreeMap<Rank, Portion>,
     came: u64,
-    /// Portions in jobs that are under way, with their ranks.
+    /// The portions of each job under way, with their ranks.
     out: BTreeMap<u64, Vec<(Rank, Portion)>>,
     back: FxHashMap<u64, Executed>,
     jobs: u64,
-    /// When the first of the open portions came that no job was made of.
+    /// When the oldest open portion came that is in no job.
     since: Option<Instant>,
     pub(super) ended: bool,
 }
@@ -290,8 +290,8 @@ impl Engine<'_> {
         out
     }
 
-    /// What can be done together with the work of some nodes on a strip of a shard: everything after
-    /// them that needs nothing which is not there.
+    /// The nodes that a job can do together with `starts` on a strip of a shard: all later nodes whose
+    /// other inputs are known.
     fn closure(&self, starts: &BTreeSet<usize>, root: usize, shard: usize) -> BTreeSet<usize> {
         let done =
             |j: usize| j == root || lock(&self.shards[j]).get(shard).is_some_and(Option::is_some);
@@ -398,7 +398,7 @@ impl Engine<'_> {
         Ok(making.task)
     }
 
-    /// Takes what became of a job.
+    /// Handles the end of a job.
     pub(super) fn returned(&self, number: u64, done: Executed) {
         let mut queue = lock(&self.queue);
         if !queue.away.out.contains_key(&number) {
@@ -440,7 +440,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Says what went wrong elsewhere, each kind of it once, and not more than some.
+    /// Reports a failure of remote execution, each text once, and only the first few.
     fn say_elsewhere(&self, why: &str, then: &str) {
         let count = {
             let mut said = lock(&self.said_elsewhere);
@@ -454,7 +454,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lays portions open again; those that failed a second time are done here.
+    /// Returns portions to the open ones; those that failed a second time are done here.
     fn lay_back(&self, portions: Vec<(Rank, Portion)>, failed: bool) {
         let (here, again): (Vec<_>, Vec<_>) =
             portions.into_iter().partition(|(_, p)| failed && p.again);
@@ -480,7 +480,8 @@ impl Engine<'_> {
         self.wake.notify_all();
     }
 
-    /// Takes portions back from a job that nobody has begun, for a worker that has nothing to do.
+    /// Takes portions back from a job that no worker has begun, for a worker of this machine that has
+    /// nothing to do.
     pub(super) fn recalled(&self, queue: &mut Queue) -> bool {
         let Some(elsewhere) = self.elsewhere().filter(|_| self.works_here()) else { return false };
         let of_use = |portions: &[(Rank, Portion)]| {
@@ -536,7 +537,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes what came for a portion. What broke there is not in the packet, and is left to do.
+    /// Takes the packet of a portion. Items that broke elsewhere are not in it, and remain to be done.
     fn take_portion(
         &self,
         unit: &UnitRun,
@@ -584,7 +585,7 @@ impl Engine<'_> {
     }
 }
 
-/// A task in the making.
+/// A task while it is being built.
 struct Making<'m, 'e> {
     engine: &'m Engine<'e>,
     root: usize,
@@ -643,7 +644,7 @@ impl Making<'_, '_> {
         Ok(self.push(node, part, Vec::new()))
     }
 
-    /// What a node gave for the items.
+    /// The results of a node for the items.
     fn known(&mut self, node: usize) -> Result<Vec<(Digest, Cell)>, Failure> {
         let root = self.engine.root_of(self.root).map_err(super::content::gone)?;
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Bundles of parts: the list of all parts, and what became of those of one bundle.
+//! Bundles of parts: the list of all parts, and the results of the parts of one bundle.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ impl Engine<'_> {
         Ok(Root::new(entries, origin))
     }
 
-    /// The parts of one shard, named by row and part. Which they are is noted, so that what they
-    /// are parts of need not be read again.
+    /// The parts of one shard, named by row and part. Their digests are recorded, so that the bundles need
+    /// not be read again.
     fn part_list(&self, node: usize, shard: usize) -> Result<Vec<Entry>, Box<Diag>> {
         let input = self.graph.nodes[node].inputs[0];
         let key = self.shard_digest(input, shard).map(|d| self.manifest_key(node, &[d]));
@@ -152,8 +152,8 @@ impl Engine<'_> {
             .ok_or_else(|| Diag::new(format!("`{label}` gave something that has no parts")))
     }
 
-    /// What became of the parts of an item in a node, and where they stand there; nothing where a
-    /// part is in no list.
+    /// The cells of an item's parts in a node, and their places there; `None` for a part that is in no
+    /// list.
     pub(super) fn joined(
         &self,
         joined: usize,
@@ -169,7 +169,7 @@ impl Engine<'_> {
         Ok(places.get(row).into_iter().flatten().map(find).collect())
     }
 
-    /// The content of what became of an item's parts in a node, of those that came to something.
+    /// The results of an item's parts in a node; `None` for a part without one.
     pub(super) fn part_contents(
         &self,
         joined: usize,
@@ -186,8 +186,8 @@ impl Engine<'_> {
         found.iter().map(content).collect()
     }
 
-    /// The digests of what became of an item's parts, in each node that is joined. Of what failed
-    /// only that it did counts; where the work needs all parts, the cell that comes of it.
+    /// For each joined node, a digest of the results of the item's parts; all failures of parts count as
+    /// equal. If the work needs all parts and one failed, the cell of the item instead.
     pub(super) fn part_digests(
         &self,
         node: usize,

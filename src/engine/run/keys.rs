@@ -7,7 +7,7 @@ use crate::graph::Outcome;
 use crate::rows::{Cell, Kept, State};
 use litmake_base::digest::{Digest, Keyer};
 
-/// What is kept for now is made anew after this time, in milliseconds.
+/// A result that is kept for a day only is computed again after this time, in milliseconds.
 const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
 
 impl Engine<'_> {
@@ -16,7 +16,7 @@ impl Engine<'_> {
         self.options.now.duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
     }
 
-    /// What is stored of an item, where it still counts.
+    /// The stored cell of an item, if it may still be used.
     pub(crate) fn recall(&self, bytes: Option<Vec<u8>>) -> Option<Kept> {
         let kept = Kept::decode(&bytes?)?;
         let counts = match (kept.made, self.options.ask_again) {
@@ -36,7 +36,7 @@ impl Engine<'_> {
         (*lock(&self.shards[node]).get(shard)?).map(|s| s.digest)
     }
 
-    /// A digest of all that a node gave, and to what.
+    /// A digest of all items of a node with their results.
     pub fn whole_digest(&self, node: usize) -> Option<Digest> {
         let root = lock(&self.roots[self.root_index[node]]).clone()?;
         let mut key = Keyer::new("whole/1");
@@ -47,7 +47,8 @@ impl Engine<'_> {
         Some(key.finish())
     }
 
-    /// What a unit's manifest is of: the shards that it reads, and all of what it joins.
+    /// The digests in a unit's manifest key: of the shards that it reads, and of each joined node as a
+    /// whole.
     pub(crate) fn read_by(&self, node: usize, shard: usize) -> Option<Vec<Digest>> {
         let this = &self.graph.nodes[node];
         let mut out: Vec<Digest> =
@@ -81,7 +82,7 @@ impl Engine<'_> {
             .finish()
     }
 
-    /// What is plain from a row's inputs: a cell where one of them has failed, else its key.
+    /// The cell of a row one of whose inputs has failed; else, as an error, the key of its action.
     pub(crate) fn decide(
         &self,
         node: usize,

@@ -1,13 +1,13 @@
-//! The scheduler: runs a graph on all cores, doing only what the store does not know.
+//! The scheduler: runs a graph on all cores, and does only the work whose results the store lacks.
 //!
-//! A unit is one shard in one node. A unit whose manifest is known costs one look-up; else its
-//! items are looked up one by one, and what is missing is run in chunks by whichever workers are
-//! free. Deeper nodes go first, so that results in flight stay few however long the list is.
+//! A unit is one shard in one node. A unit whose manifest is known costs one look-up. Otherwise its items
+//! are looked up one by one, and the missing ones run in chunks on whichever workers are free. Deeper nodes
+//! go first, so that the number of results in flight stays small however long the list is.
 //!
 //! Invariants:
-//! - what is reported done was put into the store before;
-//! - a manifest exists only for a unit in which nothing broke, of which nothing is kept for now,
-//!   and that was not stopped;
+//! - a result is in the store before it is reported as done;
+//! - a manifest exists only for a unit that was not stopped, in which nothing broke, and of which no
+//!   result is kept for a day only;
 //! - the cells of a unit depend on its inputs alone, never on the number of workers.
 
 mod content;
@@ -43,9 +43,9 @@ use litmake_base::failure::{Failure, Fault};
 /// How a graph is run.
 #[derive(Clone)]
 pub struct Options {
-    /// How many threads work.
+    /// The number of threads.
     pub jobs: usize,
-    /// What work may ask about the run.
+    /// The part of the run that work may ask about.
     pub context: Context,
     /// Run only part `i` of `n` (from 1) of the items, chosen by their names.
     pub part: Option<(u32, u32)>,
@@ -53,13 +53,13 @@ pub struct Options {
     pub fail_fast: bool,
     /// When the run began.
     pub now: SystemTime,
-    /// Make anew what earlier runs kept for now.
+    /// Compute again the results that earlier runs kept for a day only.
     pub ask_again: bool,
-    /// A cache on another machine, which is asked for what the store has not.
+    /// A cache on another machine, which is asked for results that the store lacks.
     pub remote: Option<Arc<dyn Remote>>,
     /// Workers on other machines, which take a part of the work. They go with a remote cache.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
-    /// What workers elsewhere can do is left to them, as long as they are there.
+    /// Leaves all work that other machines can do to them, as long as they take jobs.
     pub only_elsewhere: bool,
 }
 
@@ -87,15 +87,16 @@ impl Default for Options {
 pub struct Root {
     /// The items, in the order of their rows.
     pub entries: Vec<Entry>,
-    /// Start of each shard, and the end of the last.
+    /// The start of each shard, and the end of the last.
     pub bounds: Vec<usize>,
     /// The digest of each shard.
     pub digests: Vec<Digest>,
-    /// For a list that was made from another, where each item stands in that: shard and row.
+    /// For a list that was made from another one: the shard and row of each item there.
     pub(crate) origin: Vec<(u32, u32)>,
-    /// Where the only shard of a list that came with a job is cut into packets. Others are cut by their content.
+    /// For a list of a job, which is one shard: the strips in which it is cut into packets. Other lists are
+    /// cut by their content.
     strips: Option<Vec<Range<usize>>>,
-    /// Where an item of this content stands: shard and row.
+    /// The shard and row of the item of each content.
     places: OnceLock<FxHashMap<Digest, (u32, u32)>>,
 }
 
@@ -114,8 +115,8 @@ impl Root {
         Root { entries, bounds, digests, origin: Vec::new(), strips: None, places }
     }
 
-    /// A list of strips of so many items each. It is one shard, so that tools, which cost much to start, take
-    /// items of several strips together.
+    /// A list of strips with so many items each. It is one shard, so that tools, which cost much to start,
+    /// take items of several strips together.
     pub fn of_strips(entries: Vec<Entry>, lengths: &[u32]) -> Root {
         let mut end = 0;
         let mut strip = |length: &u32| {
@@ -128,7 +129,7 @@ impl Root {
         Root { strips: Some(strips), ..Root::of_shards(entries, bounds) }
     }
 
-    /// Where the item of some content stands, in a list where each content is there once.
+    /// The shard and row of the item with some content, in a list of distinct contents.
     fn place_of(&self, content: &Digest) -> Option<(u32, u32)> {
         let places = self.places.get_or_init(|| {
             let rows = (0..self.shards()).flat_map(|s| {
@@ -162,26 +163,26 @@ pub fn in_part(name: &str, (i, n): (u32, u32)) -> bool {
     hash % u64::from(n.max(1)) == u64::from(i.saturating_sub(1))
 }
 
-/// What a run came to in one node, in numbers of tasks.
+/// The results of a run in one node, as numbers of tasks.
 #[derive(Clone, Debug, Default)]
 pub struct NodeSummary {
-    /// All that the node has.
+    /// All tasks of the node.
     pub tasks: u64,
-    /// Those that were executed in this run.
+    /// Tasks that this run executed.
     pub executed: u64,
-    /// Of the executed ones, those that were executed elsewhere.
+    /// Executed tasks that another machine did.
     pub elsewhere: u64,
-    /// Those that were not executed in this run.
+    /// Tasks that this run did not execute.
     pub cached: u64,
-    /// Of the cached ones, those that came from the remote cache in this run.
+    /// Cached tasks whose results came from the remote cache in this run.
     pub fetched: u64,
-    /// Those to which the work said no.
+    /// Tasks that failed.
     pub failed: u64,
-    /// Those of which something that the run needs failed.
+    /// Tasks that broke.
     pub broke: u64,
-    /// Tasks whose input came to nothing.
+    /// Tasks one of whose inputs has no result.
     pub skipped: u64,
-    /// Those that someone should look at.
+    /// Tasks whose results someone should look at.
     pub findings: u64,
     /// Time spent in work, over all workers.
     pub time: Duration,
@@ -191,15 +192,15 @@ pub struct NodeSummary {
 enum Job {
     Root(usize),
     Unit(usize, usize),
-    /// A chunk of a unit that has begun: its place in the list of those, and the range.
+    /// A chunk of a begun unit: the unit's place in the queue's list, and the range.
     Chunk(usize, u32, u32),
-    /// A unit of which the remote cache has answered: the number of its question.
+    /// A unit for which the remote cache has answered, by the number of the question.
     Answered(u64),
-    /// A job that another machine has done, by its number.
+    /// A job that has come back from another machine, by its number.
     Returned(u64),
 }
 
-/// Where an item's parts stand in their list: shard and row.
+/// The shard and row of each of an item's parts in their list.
 type Places = SmallVec<[Option<(u32, u32)>; 4]>;
 type PlacesOfShards = FxHashMap<(usize, usize), Arc<Vec<Places>>>;
 
@@ -208,17 +209,17 @@ struct UnitRun {
     shard: usize,
     inputs: Vec<Vec<Cell>>,
     cells: Mutex<Vec<Option<Cell>>>,
-    /// Keys that are missing, and the rows that want each.
+    /// The keys without a result, and the rows that need each.
     missing: Vec<(Digest, Vec<u32>)>,
     left: AtomicUsize,
     executed: Mutex<Vec<u32>>,
-    /// Of those, the rows that were executed elsewhere.
+    /// The executed rows that another machine did.
     elsewhere: Mutex<Vec<u32>>,
-    /// Its rows that the remote cache knew.
+    /// The rows whose results came from the remote cache.
     fetched: Mutex<Vec<u32>>,
-    /// The rows whose cells are kept for now, and when these were made.
+    /// The rows whose cells are kept for a day only, and when these were made.
     for_now: Mutex<FxHashMap<u32, u64>>,
-    /// What of it travels together; nothing where no remote cache is asked.
+    /// Its actions by the packet in which they travel; empty without a remote cache.
     parcels: Vec<remote::Parcel>,
 }
 
@@ -233,14 +234,13 @@ struct Queue {
     inputs_left: Vec<usize>,
     units: Vec<Option<Arc<UnitRun>>>,
     free_units: Vec<usize>,
-    /// Units of which the remote cache was asked and has not answered, and what it has answered, by
-    /// the number of the question.
+    /// Units that wait for an answer of the remote cache, by the number of the question.
     asked: BTreeMap<u64, remote::Asked>,
     answers: FxHashMap<u64, Answers>,
     questions: u64,
     /// When the last answer came.
     last_answer: Option<Instant>,
-    /// What is, or may be, done elsewhere.
+    /// The state of work on other machines.
     away: elsewhere::Away,
 }
 
@@ -249,7 +249,7 @@ impl Queue {
         self.heap.is_empty() && self.running == 0 && self.asked.is_empty() && self.away.is_empty()
     }
 
-    /// Gives a unit that begins a place among those that have begun.
+    /// Gives a unit that begins a place in the list of begun units.
     fn begun(&mut self, unit: Arc<UnitRun>) -> usize {
         let place = self.free_units.pop().unwrap_or_else(|| {
             self.units.push(None);
@@ -262,9 +262,9 @@ impl Queue {
 
 /// A run of a graph.
 pub struct Engine<'a> {
-    /// What is run.
+    /// The graph.
     pub graph: &'a Graph,
-    /// Where results are looked up and put.
+    /// The store of results.
     pub(crate) store: &'a Store,
     /// How it is run.
     pub options: Options,
@@ -272,42 +272,44 @@ pub struct Engine<'a> {
     fingerprints: Vec<Digest>,
     depth: Vec<usize>,
     root_index: Vec<usize>,
-    /// Who consumes a node, and how often.
+    /// The nodes that consume a node, each with the number of times that it does.
     consumers: Vec<Vec<(usize, u16)>>,
-    /// Who joins what became of its parts in a node.
+    /// The nodes that join the results of a node.
     joiners: Vec<Vec<usize>>,
-    /// All cells of nodes that are joined, by shard.
+    /// All cells of each node that is joined, by shard.
     whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
-    /// By list of parts and shard of what they are parts of.
+    /// Where the parts of items stand, by their list and by the shard of the items.
     places: Mutex<PlacesOfShards>,
-    /// Whether work is done from its end, and whether that was settled for another process.
+    /// Whether units are taken from the back, so that two processes on one store meet in the middle.
     reverse: AtomicBool,
     met: AtomicBool,
     queue: Mutex<Queue>,
     wake: Condvar,
-    /// Told when there is more to be done elsewhere, or room for it.
+    /// Notified when there are more portions for other machines, or room for more jobs.
     laid: Condvar,
     roots: Vec<Mutex<Option<Arc<Root>>>>,
     shards: Vec<Mutex<Vec<Option<Shard>>>>,
-    /// Cells that are not in the store because something in them broke.
+    /// The cells of units that are not in the store because an item broke.
     kept: Mutex<FxHashMap<(usize, usize), Cells>>,
-    /// What broke, which is not in the store.
+    /// The failures of items that broke, which are not in the store.
     broken: Mutex<FxHashMap<Digest, Vec<u8>>>,
     claims: Mutex<FxHashSet<Digest>>,
     released: Condvar,
     executed: Vec<Mutex<Vec<Rows>>>,
     fetched: Vec<Mutex<Vec<Rows>>>,
     elsewhere: Vec<Mutex<Vec<Rows>>>,
-    /// Packets that jobs brought along, for units that will ask for them; and whether no worker made them.
+    /// Packets that jobs returned for units that have not asked yet; and whether they are of an earlier run
+    /// of the job.
     ready: Mutex<FxHashMap<Digest, (Vec<u8>, bool)>>,
-    /// Whether jobs have the work of one node each, so that it shows which is refused.
+    /// Whether each job has the work of one node only. Set when workers refuse a job of several nodes, so
+    /// that the next refusal shows which node it was.
     apart: AtomicBool,
-    /// For each node, whether workers elsewhere cannot do it.
+    /// For each node, whether other machines have refused its work.
     at_home: Vec<AtomicBool>,
-    /// By node: how many items were done, and in how many nanoseconds.
+    /// For each node: the number of items done, and the nanoseconds that they took.
     rates: Mutex<FxHashMap<usize, (u64, u64)>>,
     said_elsewhere: Mutex<FxHashSet<String>>,
-    /// Where answers of the remote cache go while the graph runs.
+    /// Receives the answers of the remote cache while the graph runs.
     answered: Mutex<Option<Sender<remote::Answered>>>,
     nanos: Vec<AtomicU64>,
     #[expect(clippy::vec_box, reason = "they come in boxes")]
@@ -318,7 +320,7 @@ pub struct Engine<'a> {
 /// The cells of a unit.
 type Cells = Arc<Vec<Cell>>;
 
-/// A shard, and its rows that ran.
+/// A shard, and some of its rows.
 type Rows = (u32, Vec<u32>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -339,21 +341,21 @@ fn guarded(work: &dyn Map, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Out
     })
 }
 
-/// Content of a cell and its item's name, for reports.
+/// The content of a cell with its item's name, for reports.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The node, as an index into [`Graph::nodes`].
     pub node: usize,
     /// The name of the item.
     pub item: String,
-    /// What became of it.
+    /// The state of the cell.
     pub state: State,
     /// The result, or the failure, encoded.
     pub content: Vec<u8>,
 }
 
 impl Found {
-    /// What the content says where it is that of a failure.
+    /// The failure, if the cell has failed.
     pub fn failure(&self) -> Failure {
         let read = Failure::decode(&self.content);
         read.unwrap_or_else(|| Failure::machine("why it failed is no longer to be had; run again"))

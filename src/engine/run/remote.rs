@@ -1,9 +1,8 @@
-//! What a run asks of a remote cache, and what it offers to it.
+//! The questions of a run to a remote cache, and its offers.
 //!
-//! A unit of which the store does not know all asks once, for all packets with something missing, and
-//! the worker goes on with other units. When the answer comes, what is in it goes into the store, and
-//! the rest of the unit runs here. Where the workers have nothing else to do and no answer comes for a
-//! while, the unit runs here without it.
+//! A unit with missing results asks once, for all packets in which some are missing, and the worker goes on
+//! with other units. The answer is put into the store, and the rest of the unit runs here. If the workers
+//! have nothing else to do and no answer comes for a while, the unit runs here without it.
 
 use std::ops::Range;
 use std::sync::MutexGuard;
@@ -25,16 +24,16 @@ use litmake_base::records::{Kind, Put, Records};
 /// A worker without other work waits until no answer has come for so long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What of a unit travels in one packet.
+/// The part of a unit that travels in one packet.
 pub(super) struct Parcel {
     pub(super) key: Digest,
-    /// The rows of the shard that it is of.
+    /// Its rows of the shard.
     pub(super) rows: Range<usize>,
-    /// The keys of its actions, with a row of each.
+    /// The keys of its actions, each with one of the rows that need it.
     pub(super) actions: Vec<(Digest, u32)>,
-    /// Whether the store did not know one of them.
+    /// Whether the store lacks the result of any.
     missing: bool,
-    /// Whether the remote cache sent all of them.
+    /// Whether the remote cache sent the results of all.
     came: bool,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Asked {
     since: Instant,
 }
 
-/// What comes to the thread that takes answers.
+/// A message to the thread that takes answers.
 pub(super) enum Answered {
     To(u64, Answers),
     /// Another machine is done with the job of this number.
@@ -65,7 +64,7 @@ pub(super) fn mark_missing(parcels: &mut [Parcel], missing: &[(Digest, Vec<u32>)
 }
 
 impl Engine<'_> {
-    /// How the actions of a unit travel.
+    /// The parcels of a unit.
     pub(super) fn parcels(
         &self,
         node: usize,

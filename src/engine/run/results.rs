@@ -1,4 +1,4 @@
-//! What a run came to, for reports.
+//! The results of a run, for reports.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -47,8 +47,8 @@ impl Engine<'_> {
         out
     }
 
-    /// What tells the items of a list of distinct ones apart, in the order of the list; `None` for
-    /// other lists, whose items have names of their own.
+    /// The digests by which the items of a list of distinct ones or of parts differ, in the order of the
+    /// list; `None` for other lists, whose items have names of their own.
     pub fn identities(&self, node: usize) -> Option<Vec<Digest>> {
         let at = self.root_index[node];
         let root = self.root_table(at)?;
@@ -68,7 +68,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the run came to in a node, as far as it has come.
+    /// The results in a node so far, in numbers.
     pub fn summary(&self, node: usize) -> NodeSummary {
         let mut out = NodeSummary {
             time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),

@@ -1,4 +1,4 @@
-//! The work in one unit: what of it is known, and the chunks that are not.
+//! The work in one unit: its known results, and the chunks of the missing ones.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,7 +79,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Makes chunks of what is missing in a unit.
+    /// Makes chunks of the missing actions of a unit.
     pub(super) fn begin_unit(&self, unit: UnitRun) {
         let unit = Arc::new(unit);
         let (node, shard, count) = (unit.node, unit.shard, unit.missing.len());
@@ -175,7 +175,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs claimed rows, puts what they give, and gives the claims back.
+    /// Runs claimed rows, stores their results, and gives the claims back.
     pub(super) fn run_rows(&self, unit: &UnitRun, work: &dyn Map, mine: &[usize]) {
         if mine.is_empty() {
             return;
@@ -308,7 +308,7 @@ impl Engine<'_> {
         self.released.notify_all();
     }
 
-    /// What is kept of an outcome, with its content; nothing where the work was stopped.
+    /// The cell of an outcome as it is stored, with its content; `None` if the work was stopped.
     fn kept(&self, outcome: Outcome) -> Option<(Kept, Vec<u8>)> {
         let made = (outcome.lasting() == Lasting::ForNow).then(|| self.now());
         let (cell, bytes) = self.settle(outcome)?;

@@ -26,7 +26,7 @@ const SMALL: u64 = 8 << 20;
 const WORTH: usize = 20;
 const STALE_TEMPORARY: Duration = Duration::from_secs(3600);
 
-/// What a store holds, in numbers.
+/// The size and content of a store, in numbers.
 #[derive(Debug, Default, Clone)]
 pub struct Stats {
     /// How many files there are.
@@ -43,27 +43,27 @@ pub struct Stats {
     pub oldest: Option<SystemTime>,
 }
 
-/// What reading all of a store found.
+/// The result of reading a whole store.
 #[derive(Debug, Default, Clone)]
 pub struct VerifyReport {
     /// How many segments were read.
     pub segments: usize,
     /// How many records are sound.
     pub records: u64,
-    /// One line for each thing that is not as it was written.
+    /// One line for each damaged part.
     pub broken: Vec<String>,
 }
 
 /// Which segments [`Store::gc`] drops.
 #[derive(Debug, Default, Clone)]
 pub struct GcOptions {
-    /// The least recently used ones go while the store is larger than so many bytes.
+    /// While the store is larger than so many bytes, the least recently used segments are dropped.
     pub max_size: Option<u64>,
-    /// Those go that have not been used for so long.
+    /// Segments that were not used for so long are dropped.
     pub keep: Option<Duration>,
 }
 
-/// What [`Store::gc`] did.
+/// The work of [`Store::gc`], in numbers.
 #[derive(Debug, Default, Clone)]
 pub struct GcReport {
     /// How many segments were dropped.
@@ -76,14 +76,14 @@ pub struct GcReport {
     pub bytes: u64,
 }
 
-/// What compacting came to.
+/// The work of [`Store::compact`], in numbers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Compacted {
-    /// Segments that were written anew.
+    /// Segments that were rewritten.
     pub segments: usize,
-    /// Records that were dropped, since another one has their key.
+    /// Records that were dropped because a newer one has the same key.
     pub records: u64,
-    /// Bytes less.
+    /// The bytes that this saved.
     pub freed: u64,
 }
 

@@ -168,7 +168,7 @@ impl Store {
         self.read_only.load(Ordering::Relaxed)
     }
 
-    /// What the user should be told, once each.
+    /// Messages for the user, each once.
     pub fn take_notices(&self) -> Vec<String> {
         let mut out = match &self.shared {
             Some(shared) => shared.take_notices(),
@@ -430,7 +430,7 @@ impl Store {
         Some(value)
     }
 
-    /// What the record under a key is, where this store has written it to its folder.
+    /// The kind of the record under a key, if the store has the record in its folder.
     pub fn kind_of(&self, key: &Digest) -> Option<Kind> {
         self.find(key, |r| r.kind)
     }

@@ -93,12 +93,12 @@ pub fn encode_header(created: u64) -> [u8; HEADER_LEN] {
     out
 }
 
-/// What is wrong with the header of a segment.
+/// Why the header of a segment cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BadHeader {
-    /// It is not as it was written. Records say of themselves whether they are sound.
+    /// It was damaged after it was written. Its records may be sound: each has a checksum of its own.
     Damaged(&'static str),
-    /// It is as another litmake wrote it.
+    /// Another version of litmake wrote it.
     Foreign(String),
 }
 
@@ -190,7 +190,7 @@ pub fn decode_record(bytes: &[u8]) -> Result<Record, Broken> {
     })
 }
 
-/// What a scan over a stretch of a segment found.
+/// The result of a scan of part of a segment.
 #[derive(Default)]
 pub struct Scan {
     /// Where the scan ended: just behind the last whole record.
@@ -231,7 +231,7 @@ pub enum Index {
     Map(FxHashMap<u64, SmallVec<[u64; 1]>>),
 }
 
-/// What the head of an index file says.
+/// The head of an index file.
 pub struct IndexHead {
     /// How long its segment was.
     pub segment_len: u64,

@@ -1,4 +1,4 @@
-//! What is written and read, and how the data is reached: the choices of the axes of data.
+//! The choices of the axes of data: its type, the values that are written, and how they are reached.
 
 /// A type of the data.
 pub struct Type {
@@ -46,7 +46,8 @@ pub const TYPES: [Type; 12] = [
 /// Types of flags.
 pub const FLAGS: [&str; 7] = ["int", "int8_t", "int16_t", "int64_t", "float", "double", "__int128"];
 
-/// What the data is: plain objects are volatile nowhere, so that compilers may act on them.
+/// The kinds of data. Plain objects are never accessed as volatile ones, so that compilers may optimise
+/// them.
 pub const KINDS: [&str; 3] = ["plain", "atomic", "volatile"];
 
 /// The place of `atomic` among them.
@@ -131,7 +132,7 @@ pub const MEMBERS: [&str; 10] = [
     "union",
 ];
 
-/// What is around a write of the data.
+/// The code around a write of the data.
 pub const WRITES: [&str; 10] = [
     "once",
     "dead-before",
@@ -145,7 +146,7 @@ pub const WRITES: [&str; 10] = [
     "halves",
 ];
 
-/// What is around a read of the data.
+/// The code around a read of the data.
 pub const USES: [&str; 9] = [
     "once",
     "one-way",
@@ -194,11 +195,11 @@ pub const AROUNDS: [&str; 15] = [
     "table-128",
 ];
 
-/// What the owner did with the data before.
+/// The earlier accesses of the owner to the data.
 pub const EARLIES: [&str; 5] = ["nothing", "read", "read-kept", "written", "read-sunk"];
 
-/// Whether a value or what is read of one has halves that are held in registers of two kinds: an integer, and
-/// a number in floating point. Both have 32 bits.
+/// Whether the halves of a value are in registers of two kinds: an integer and a floating-point number of
+/// 32 bits each.
 pub fn has_halves(choice: &str) -> bool {
     matches!(choice, "integer-and-float" | "float-and-integer")
 }
@@ -314,7 +315,7 @@ fn float_parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
     }
 }
 
-/// What is kept of a value that was read, as expressions over it; each goes to a local.
+/// Expressions over a value that was read; the result of each is kept in a local.
 pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
     let half = ty.bits / 2;
     if ty.float {

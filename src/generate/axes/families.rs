@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use super::{Axis, Point, text};
 
-/// A family: its name, what it is for, and the axes of which each takes every choice, alone, with the
-/// shapes and with a few ways to hand over.
+/// A family. Each of its axes takes every choice: alone, with the shapes, and with a few ways to hand over
+/// the data.
 pub struct Family {
     /// Its name, as `generate` takes it.
     pub name: &'static str,
-    /// What it is for, in words.
+    /// Its purpose, in words.
     pub about: &'static str,
     /// The axes of which each takes every choice.
     pub axes: &'static [Axis],

@@ -18,11 +18,11 @@ pub use draw::{Random, draw, neighbours};
 pub use families::{FAMILIES, Family, each, has_float};
 pub use program::text;
 
-/// What one number of a point chooses.
+/// An axis: a number of a point is a choice on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Axis {
-    /// Who hands what to whom.
+    /// The threads, and which of them hand data to which.
     Shape,
     /// How the data is handed over: the operation on the flag that releases it.
     Release,
@@ -40,24 +40,25 @@ pub enum Axis {
     Read,
     /// How the data is reached.
     Alias,
-    /// What is around a write of the data.
+    /// The code around a write of the data.
     Write,
-    /// What is around a read of the data.
+    /// The code around a read of the data.
     Use,
     /// Where the operation on the flag stands.
     Sync,
     /// Functions that compilers summarise, around the accesses of the data.
     Call,
-    /// What is around each operation: accesses to memory of the thread alone, or loads of what
+    /// The code around each operation: accesses to memory of the thread alone, or loads of an object that
     /// nobody writes.
     Around,
-    /// What the owner did with the data before.
+    /// The earlier accesses of the owner to the data.
     Early,
-    /// Loops that run once, around what a thread does.
+    /// Loops that run once, around a thread's operations.
     Loop,
     /// Where the data lives: alone, or in a structure or a union.
     Member,
-    /// What decides whether the flag was set: what an update found, a bit of it, or a comparison.
+    /// How a thread tells whether the flag was set: by the value that an update found, by a bit of it, or
+    /// by a comparison.
     Answer,
 }
 

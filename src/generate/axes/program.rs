@@ -308,7 +308,7 @@ impl<'p> Program<'p> {
         name
     }
 
-    /// What the text of some code needs of the thread's parameters.
+    /// Adds the parameters of the thread that some code uses.
     fn need(&mut self, code: &str) {
         if code.contains("*k") {
             self.thread().params.insert("k".into(), "int *k".into());
@@ -422,7 +422,7 @@ impl<'p> Program<'p> {
         if self.ty.float { self.ty.other } else { self.ty.name }
     }
 
-    /// What a thread does with other members of the structure, before and after all else.
+    /// The thread's accesses to other members of the structure, before and after all else.
     fn beside(&mut self) -> (String, String) {
         let n = self.at;
         match self.member {

@@ -44,8 +44,9 @@ pub const WRAPS: [&str; 10] = [
     "fence-loop",
 ];
 
-/// What decides whether the flag was set: the value that an update found, a bit of it, or a comparison of
-/// what the update left there. Machines have instructions that answer this without giving the value.
+/// How a thread tells whether the flag was set: by the value that an update found, by a bit of it, or by a
+/// comparison of the value that the update left. Machines have instructions that answer this without
+/// returning the value.
 pub const ANSWERS: [&str; 6] = ["whole", "bit", "any-bit", "zero", "sign", "truth"];
 
 static RELEASES: LazyLock<Vec<Way>> = LazyLock::new(make_releases);

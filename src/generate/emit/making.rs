@@ -110,7 +110,7 @@ impl Layout {
         [("separate", Layout::Separate), ("array", Layout::Array), ("struct", Layout::Struct)];
 }
 
-/// What is done in helper functions, which compilers do not inline.
+/// The operations that are done in helper functions, which compilers do not inline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Helpers {
     /// Nothing.
@@ -144,7 +144,7 @@ impl Helpers {
     }
 }
 
-/// How an access of a cycle is made, where not by a plain load or store.
+/// How an access of a cycle is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Made {
     /// As the annotations of the cycle have it: by a load, a store, or its read-modify-write.
@@ -153,15 +153,15 @@ pub enum Made {
     /// By a read-modify-write. A read uses one that changes nothing, unless its result is
     /// unused: then it leaves a value that tells that it was there.
     Rmw {
-        /// What it computes.
+        /// Its operation.
         op: Operation,
         /// Its memory order.
         order: Order,
         /// Whether its result is used.
         used: bool,
     },
-    /// By a compare-exchange. A write's succeeds. A read's fails, or, where it `hits`, writes
-    /// what is there.
+    /// By a compare-exchange. That of a write succeeds. That of a read fails or, with `hits`, writes the
+    /// value that is there.
     Cas {
         /// Whether it is the weak one, which may fail without a reason.
         weak: bool,
@@ -186,7 +186,7 @@ pub enum Made {
 pub struct Idle {
     /// The place of the access in the cycle.
     pub(crate) before: usize,
-    /// What it computes.
+    /// Its operation.
     pub(crate) op: Operation,
     /// Its memory order.
     pub(crate) order: Order,

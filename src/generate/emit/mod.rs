@@ -24,7 +24,7 @@ pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation
 /// How a cycle is made into a test, besides its edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// What of the test is observed.
+    /// How the test tells its cycle.
     pub(crate) observe: Observe,
     /// How the condition asks for it.
     pub(crate) ask: Ask,
@@ -36,7 +36,7 @@ pub struct Style {
     pub(crate) objects: Objects,
     /// Where locations are in C.
     pub(crate) layout: Layout,
-    /// What is done in helper functions in C.
+    /// The operations that are done in helper functions in C.
     pub(crate) helpers: Helpers,
     /// How the events of a C test are made, by their places in it.
     pub(crate) made: [Made; MAX_MADE],
@@ -87,7 +87,7 @@ fn register(arch: Arch, index: u8) -> Option<u8> {
     (index < count).then_some(first + index)
 }
 
-/// What writing one thread needs.
+/// The state while one thread is written.
 struct Asm<'a> {
     draft: &'a mut Draft,
     arch: Arch,
@@ -224,7 +224,7 @@ impl Asm<'_> {
     }
 }
 
-/// What a shared register is for.
+/// The use of a shared register.
 #[derive(Clone, Copy)]
 enum Scratch {
     Address,
@@ -249,8 +249,8 @@ struct From {
     reg: u8,
 }
 
-/// What a dialect has to know: how accesses and fences are written. Accesses give the register
-/// that holds what was read, where there is one.
+/// Writes the accesses and fences of a dialect. An access returns the register with the value that it read,
+/// if it read one.
 trait Writer {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused>;
 

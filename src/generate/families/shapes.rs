@@ -1,10 +1,10 @@
-//! What the families of C tests are made of: shapes of cycles, and ways to make an access.
+//! The parts of the families of C tests: shapes of cycles, and ways to make an access.
 
 use super::super::edge::{Order, RmwOp};
 use super::super::emit::{Made, Operation};
 
-/// The shapes with two threads, with a place for the annotation of each access, and for what
-/// stands between two.
+/// The shapes with two threads, with places for the annotation of each access and for the order between two
+/// accesses.
 const SHAPES: [&str; 6] = [
     "<WW><w><w> Rfe <RR><r><r> Fre",
     "<WR><w><r> Fre <WR><w><r> Fre",
@@ -17,8 +17,8 @@ const SHAPES: [&str; 6] = [
 /// Annotations of writes and reads.
 const STRENGTHS: [(&str, &str); 3] = [("Rlx", "Rlx"), ("Rel", "Acq"), ("Sc", "Sc")];
 
-/// What stands between a write and a write, a read and a read, a read and a write, a write and a
-/// read: nothing, one fence everywhere, or the weakest fence that has an effect there.
+/// The order between a write and a write, a read and a read, a read and a write, a write and a read: none,
+/// one fence everywhere, or the weakest fence that has an effect there.
 const BETWEEN: [[&str; 4]; 4] = [
     ["PodWW", "PodRR", "PodRW", "PodWR"],
     ["FenceScdWW", "FenceScdRR", "FenceScdRW", "FenceScdWR"],

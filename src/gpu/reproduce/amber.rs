@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-/// What a script is made of.
+/// The content of a script.
 pub struct Script<'a> {
     /// Lines of comment.
     pub about: &'a str,
@@ -30,13 +30,13 @@ pub struct Buffer {
     pub content: Content,
 }
 
-/// What a buffer has in it.
+/// The initial content of a buffer.
 pub enum Content {
     Zeros(u64),
     Words(Vec<u32>),
 }
 
-/// Numbers a line.
+/// The numbers on a line.
 const LINE: usize = 16;
 /// The buffer with the counts, which the script looks at.
 pub const COUNTERS: &str = "counters";

@@ -21,7 +21,7 @@ use litmake_base::failure::{Failure, FailureKind, Result};
 use litmake_devices::Class;
 use litmake_devices::random::Rng;
 
-/// What showed, and where.
+/// An observed violation, with everything that is needed to show it again.
 pub struct Case<'a> {
     /// The test that showed it.
     pub test: &'a Prepared,
@@ -29,29 +29,30 @@ pub struct Case<'a> {
     pub text: &'a str,
     /// How the test was run.
     pub setup: &'a Setup,
-    /// What ran it, for people.
+    /// The device and the driver that ran it, in words.
     pub device: &'a str,
-    /// What of the device's driver decides how naga writes.
+    /// The properties of the device's driver that decide how naga writes.
     pub driver: Driver,
     /// How it showed in the smallest environment.
     pub shown: Shown<'a>,
-    /// How it shows where an iteration costs most: a script's are pipelines of their own.
+    /// How it showed in the environment for the script, in which an iteration costs most: each iteration of
+    /// a script has pipelines of its own.
     pub script: Shown<'a>,
 }
 
-/// How something showed.
+/// The results of a run that showed the violation.
 #[derive(Clone, Copy)]
 pub struct Shown<'a> {
     /// The environment in which it showed.
     pub environment: &'a Environment,
-    /// How often each outcome showed, by number; the last is what no execution gives.
+    /// The count of each outcome, by number; the last counts values that no execution gives.
     pub outcomes: &'a [u64],
-    /// The iterations in which that was.
+    /// The number of iterations.
     pub iterations: u32,
 }
 
 impl Shown<'_> {
-    /// How many iterations show what is forbidden some times.
+    /// The number of iterations that show forbidden outcomes several times.
     fn enough(&self, oracle: &Oracle) -> u32 {
         let classes = oracle.classes.iter().chain([&Class::Forbidden]);
         let forbidden = classes.zip(self.outcomes).filter(|(c, _)| **c == Class::Forbidden);
@@ -168,7 +169,7 @@ fn names(case: &Case) -> Vec<(String, &'static str)> {
 }
 
 impl Case<'_> {
-    /// What showed, in a few lines.
+    /// The violation in a few lines.
     pub fn about(&self) -> String {
         about(self)
     }

@@ -50,7 +50,7 @@ const PARAMS: u32 = 7;
 /// An access that no compiler may leave out.
 const VOLATILE: u32 = 1;
 
-/// What instructions are asked to order.
+/// Bits of memory semantics.
 mod semantics {
     pub const ACQUIRE: u32 = 0x2;
     pub const RELEASE: u32 = 0x4;

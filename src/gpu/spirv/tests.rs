@@ -1,4 +1,4 @@
-//! What is written, as far as it can be judged without a device.
+//! Tests of the words that can do without a device.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ fn instructions(words: &[u32]) -> Vec<(u16, Vec<u32>)> {
     out
 }
 
-/// What numbers are behind the operands of the instructions with an opcode.
+/// The constants that the operands of the instructions with an opcode name.
 fn numbers(words: &[u32], opcode: u16) -> Vec<Vec<Option<u32>>> {
     let all = instructions(words);
     let number = |id: u32| {

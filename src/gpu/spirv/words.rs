@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// What an instruction gives.
+/// The number that names the result of an instruction.
 pub type Id = u32;
 
 /// Opcodes, by their names in the specification.

@@ -42,7 +42,7 @@ impl Refusal {
     }
 }
 
-/// What an instruction is lowered in: its thread and its place there.
+/// The context in which an instruction is lowered: its thread and its place there.
 pub struct Emit<'a> {
     pub code: &'a mut Code,
     pub symbols: &'a mut dyn Symbols,
@@ -163,7 +163,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What a view shows.
+    /// Reads the part of a register that a view shows.
     pub fn read(&mut self, view: &View, port: Port) -> Temp {
         let full = view.canonical().map_or(view.bits, |c| c.1);
         let raw = self.read_raw(view, port);

@@ -221,7 +221,7 @@ fn like(e: &Emit, i: usize, other: &View) -> Lowered<View> {
     }
 }
 
-/// What a comparison compares: two scalars, or one with zero.
+/// The operands of a comparison and their width: two scalars, or one and zero.
 fn operands(e: &mut Emit) -> Lowered<(Temp, Temp, u8)> {
     let n = scalar(e, 0)?;
     let a = e.read(&n, Port::None);

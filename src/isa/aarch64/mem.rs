@@ -1,12 +1,11 @@
-//! Loads and stores: plain, acquire and release, pairs, exclusives, and those of vector
-//! registers. No atomic read-modify-write.
+//! Loads and stores: plain, acquire and release, pairs, exclusives, and those of vector registers. No
+//! atomic read-modify-write.
 //!
-//! What is one access: every access of up to 8 bytes. A pair and a 16-byte vector register are
-//! two accesses of one instruction, each half with its own flow of data, unless FEAT_LSE2 makes
-//! them one; the address is then taken to be aligned to 16 bytes. An exclusive pair is one
-//! access in any case. For the store that is what the architecture says of one that succeeds,
-//! and of the load whose store succeeds; for a load whose store fails or is missing it is
-//! what herd does, and stricter than the architecture without FEAT_LSE2.
+//! Every access of up to 8 bytes is one access. A pair and a 16-byte vector register are two accesses of
+//! one instruction, each half with its own flow of data, unless FEAT_LSE2 makes them one; the address is
+//! then taken to be aligned to 16 bytes. An exclusive pair is one access in any case. For a store that
+//! succeeds, and for the load of such a store, the architecture says so. For a load whose store fails or is
+//! missing it is what herd does; without FEAT_LSE2 that is stricter than the architecture.
 
 use super::emit::{Address, Emit, Lowered, Refusal};
 use super::operand::{Index, Operand};

@@ -119,7 +119,7 @@ pub enum Index {
     Symbol(Symbol),
 }
 
-/// What is wrong in a text, and where: bytes from its start.
+/// An error in a text, with its place in bytes from the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub at: Range<usize>,

@@ -333,7 +333,7 @@ fn set_lane(e: &mut Emit, d: Vector, lane: u8, value: Temp) {
     e.write(&whole(d), all);
 }
 
-/// What goes into an element of `elem` bits: a general register, or a lane.
+/// The value for an element of `elem` bits, from a general register or a lane.
 fn source(e: &mut Emit, i: usize, elem: u8) -> Lowered<Temp> {
     match e.operands.get(i) {
         Some(Operand::Vector(v)) => {

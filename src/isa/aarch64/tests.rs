@@ -116,7 +116,7 @@ struct Machine {
     memory: BTreeMap<u128, u8>,
     accesses: Vec<Access>,
     fences: Vec<Tags>,
-    /// What branches depend on.
+    /// The reads that branches depend on.
     ctrl: From,
     ports: Vec<(String, Port)>,
     choose: bool,

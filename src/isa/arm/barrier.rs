@@ -1,6 +1,6 @@
 //! Reading barriers: the domains of DMB and DSB, and the coprocessor writes of Armv6.
 //!
-//! What they order is not known here.
+//! It does not know what they order.
 
 use super::insn::Kind;
 use super::parse::Parser;

@@ -187,8 +187,7 @@ pub struct Field {
     pub width: u8,
 }
 
-/// What a long product is added to: nothing, what the two registers hold as one number, or each
-/// of both.
+/// The addend of a long product: none, the two registers as one number, or each of the two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plus {
     Nothing,
@@ -210,7 +209,7 @@ pub enum Kind {
     Nop,
     /// Undefined instructions and breakpoints.
     Trap,
-    /// Says which of the next instructions are conditional, and how.
+    /// Makes the next instructions conditional, each with its condition.
     It(Vec<Cond>),
     Data {
         op: DataOp,
@@ -219,7 +218,7 @@ pub enum Kind {
         rn: R,
         operand: Operand,
     },
-    /// MOVT; of a symbol, it adds nothing to what MOVW gave.
+    /// MOVT; without `imm` it sets the top half of a symbol's address, which MOVW has set as a whole.
     MovTop {
         rd: R,
         imm: Option<u16>,
@@ -241,15 +240,15 @@ pub enum Kind {
         rn: R,
         rm: R,
     },
-    /// The high word of a product, with `ra` as the high word of what it is added to (or
-    /// subtracted from: `true`).
+    /// The high word of a product. `ra` is the high word of a number that the product is added to or
+    /// (`true`) subtracted from.
     MulTop {
         rd: R,
         rn: R,
         rm: R,
         ra: Option<(R, bool)>,
     },
-    /// Of halves, each the top one or not; added to `ra`.
+    /// Multiplies one half of each of two registers: `tops` says which take the top half. `ra` is added.
     MulHalf {
         rd: R,
         rn: R,
@@ -277,20 +276,20 @@ pub enum Kind {
         rn: Option<R>,
         rm: R,
     },
-    /// Sums of the parts of `bits` bits each; leaves their carries for `Select`.
+    /// Adds the parts of `bits` bits separately; `Select` reads their carries.
     AddParts {
         bits: u8,
         rd: R,
         rn: R,
         rm: R,
     },
-    /// Byte by byte: of `rn` where the carry of the part is set, else of `rm`.
+    /// Takes each byte from `rn` if the carry of its part is set, else from `rm`.
     Select {
         rd: R,
         rn: R,
         rm: R,
     },
-    /// To the nearest number that has `bits` bits.
+    /// Saturates the operand to the nearest number of `bits` bits.
     Saturate {
         signed: bool,
         bits: u8,

@@ -1,8 +1,7 @@
-//! What AArch32 instructions do, as micro-ops.
+//! The meaning of AArch32 instructions as micro-ops.
 //!
-//! Spelling is not known here. Dependencies are those of the Arm ARM and of herd: an
-//! instruction whose condition is false does nothing, and what it would have done depends on
-//! the flags by control inside the instruction.
+//! It does not know their spelling. Dependencies are those of the Arm ARM and of herd: an instruction whose
+//! condition is false does nothing, and its effects depend on the flags by control inside the instruction.
 
 use super::insn::{
     Amount, Block, Cond, DataOp, Index, Insn, Kind, LR, Mem, Offset, Operand, PC, Plus, Shift,
@@ -60,7 +59,7 @@ pub struct Lower<'a> {
     pub line: Label,
 }
 
-/// What the shifter of the second operand makes.
+/// The result of shifting the second operand.
 struct Shifted {
     value: Temp,
     /// The carry out; `None` where the carry stays as it was.

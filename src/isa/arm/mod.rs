@@ -95,7 +95,7 @@ impl Isa for Arm {
     }
 }
 
-/// What stands in an IT block has the condition that the block says.
+/// Checks that each instruction in an IT block has the condition that the block says.
 fn check_it_blocks(source: &Source, lines: &[Line], insns: &[Insn]) -> Result<()> {
     for (at, insn) in insns.iter().enumerate() {
         let Kind::It(conds) = &insn.kind else {

@@ -1,6 +1,6 @@
 //! Reading one line of AArch32 assembly, as herd, gcc, clang and disassemblers write it.
 //!
-//! What the instructions do is not known here.
+//! It does not know what the instructions do.
 
 use super::insn::{
     Amount, Block, Cond, DataOp, Field, Index, Insn, Kind, Mem, Offset, Operand, PC, SP, Shift,
@@ -336,7 +336,7 @@ impl Parser<'_, '_> {
         Ok(regs)
     }
 
-    /// What a product is added to.
+    /// Reads the addend of a product, if it has one.
     fn addend_of(&mut self, add: bool) -> Result<Option<R>> {
         if !add {
             return Ok(None);

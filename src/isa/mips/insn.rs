@@ -53,15 +53,15 @@ pub enum Unary {
     Dshd,
 }
 
-/// What a symbol stands for. The high part of an address gives nothing: the low part carries
-/// the whole, whatever happens in between.
+/// The part of a symbol's address that an operand stands for. The low part carries the whole address and
+/// the high part nothing, whatever happens between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     High,
     Low,
     /// A slot that holds the address.
     Got,
-    /// The same, but where the low part is used too it holds the page only (o32).
+    /// The same; but if code uses the low part too, the slot holds the page only (o32).
     GotOrPage,
     /// The address, from the global pointer.
     GpRel,
@@ -93,12 +93,12 @@ pub enum Test {
     Leu,
 }
 
-/// What happens to the instruction after a branch.
+/// How a branch treats the instruction after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// It is executed before the branch takes effect, where the code is written so.
+    /// It is executed before the branch takes effect, if the code is written with delay slots.
     Delayed,
-    /// The same, but only where the branch is taken.
+    /// The same, but only if the branch is taken.
     Likely,
     /// Nothing.
     Compact,

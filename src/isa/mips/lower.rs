@@ -1,6 +1,6 @@
-//! What MIPS instructions do, as micro-ops: MIPS64, of which MIPS32 is the part with words.
+//! The meaning of MIPS instructions as micro-ops: MIPS64, of which MIPS32 is the part with words.
 //!
-//! Spelling is not known here. Results of word instructions are sign-extended.
+//! It does not know their spelling. Results of word instructions are sign-extended.
 
 use super::insn::{Alu, Disp, GP, Insn, Mem, Part, Slot, Src, Test, Unary, ZERO};
 use crate::lex::{Names, R};
@@ -340,7 +340,7 @@ impl Lower<'_> {
         self.e.val(val)
     }
 
-    /// What a slot of the global offset table holds, where the displacement is one.
+    /// The content of a slot of the global offset table, if the displacement is one.
     fn got(&mut self, disp: &Disp) -> Option<Temp> {
         let Disp::Symbol { name, off, part } = disp else {
             return None;

@@ -1,6 +1,6 @@
 //! Reading one line of MIPS assembly, as herd, gcc, clang and disassemblers write it.
 //!
-//! What the instructions do is not known here.
+//! It does not know what the instructions do.
 
 use super::insn::{Alu, Disp, Insn, Mem, Part, RA, Slot, Src, ZERO};
 use super::table::{Form, TABLE, form};
@@ -462,7 +462,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What a relocation operator takes of an address.
+/// The part of an address that a relocation operator stands for.
 fn part(word: &str) -> Option<Part> {
     Some(match word {
         "%hi" | "%higher" | "%highest" | "%got_page" | "%got_hi" | "%call_hi" | "%pcrel_hi" => {

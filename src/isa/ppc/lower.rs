@@ -1,7 +1,7 @@
-//! What Power instructions do, as micro-ops.
+//! The meaning of Power instructions as micro-ops.
 //!
-//! Spelling is not known here. Dependencies are those of the Power ISA and of herd: each bit
-//! of the condition register is a register of its own, written together by comparisons.
+//! It does not know their spelling. Dependencies are those of the Power ISA and of herd: each bit of the
+//! condition register is a register of its own, and a comparison writes several together.
 
 use super::insn::{
     Addr, Alu, CarryIn, CrBit, CrOp, Disp, EQ, Extend, GT, Half, Insn, LT, Part, SO, Spr, Src, To,
@@ -403,7 +403,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// What a displacement adds.
+    /// The value of a displacement.
     fn disp(&mut self, disp: &Disp) -> Result<Temp> {
         Ok(match disp {
             Disp::Imm(n) => self.e.signed((*n).into(), W),

@@ -1,6 +1,6 @@
 //! Reading one line of Power assembly, as herd, gcc, clang and disassemblers write it.
 //!
-//! What the instructions do is not known here.
+//! It does not know what the instructions do.
 
 use super::insn::{
     Addr, Alu, CarryIn, CrBit, Disp, EQ, GT, Insn, LT, Part, SO, Spr, Src, To, When,
@@ -413,7 +413,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// What follows `(`.
+    /// Reads the base register of an address and the `)` behind it.
     fn base(&mut self) -> Result<R> {
         let base = self.reg()?;
         self.cursor.expect(')')?;

@@ -219,7 +219,7 @@ fn word() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// What r5 holds after, with r3 = a, r4 = b and r5 = c before; and the low word of it.
+/// The value of r5 after code that begins with r3 = a, r4 = b and r5 = c.
 fn value(a: u64, b: u64, c: u64, text: &str) -> u64 {
     let mut m = Machine::default();
     m.set("r3", a.into()).set("r4", b.into()).set("r5", c.into());

@@ -1,4 +1,4 @@
-//! What loads, stores, atomic operations and fences say behind their dots: order, scope, state space,
+//! The words behind the dots of loads, stores, atomic operations and fences: order, scope, state space,
 //! type. It does not know what the instructions do.
 
 use super::types::Type;

@@ -44,7 +44,7 @@ pub(crate) enum Operand<'a> {
     Sink,
 }
 
-/// What an address begins with.
+/// The first part of an address.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Base<'a> {
     /// `%rd1`.
@@ -183,8 +183,8 @@ fn integer(text: &str) -> Option<i128> {
     }
 }
 
-/// What a register is called where it is one: a name after `%`, or one of the letters that code for
-/// people has for each type (`r`, `rd`, `rs`, `p`) with a number.
+/// The name of a register, if the text is one: a name after `%`, or one of the letters that code for people
+/// has for each type (`r`, `rd`, `rs`, `p`) with a number.
 pub fn register(text: &str) -> Option<&str> {
     let is_number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     if let Some(name) = text.strip_prefix('%') {

@@ -344,7 +344,7 @@ impl<'a> Lower<'a> {
         self.put(dst, old, ty)
     }
 
-    /// What an atomic operation leaves.
+    /// The new value of the location of an atomic operation.
     fn updated(&mut self, operation: &str, old: Temp, by: Temp, ty: Type) -> Read<Temp> {
         let bits = ty.bits;
         let op = match (operation, ty.is_signed()) {
@@ -747,7 +747,8 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// What is accessed at each address: of a vector its elements, one behind the other.
+/// The pairs of a value and its address in an access. A vector has one for each element, with addresses one
+/// behind the other.
 fn elements<'o, 't>(
     parts: Option<usize>,
     value: &'o Operand<'t>,

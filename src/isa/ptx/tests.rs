@@ -98,7 +98,7 @@ fn arithmetic_is_within_the_width() {
     }
 }
 
-/// What is left in `x`, which holds a value, and what an operation returns.
+/// The value of `x` after an operation that finds `from` there, and the operation's result.
 fn updated(text: &str, from: u128) -> (u128, u128) {
     let mut machine = Machine::default();
     machine.run(&Ptx, &format!("st.u32 [x], {from}\n{text}\nld.u32 r1, [x]"));

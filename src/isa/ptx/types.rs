@@ -1,6 +1,6 @@
 //! The types that are behind the last dots of an instruction. It does not know instructions.
 
-/// What the bits of a type are.
+/// The kind of value that the bits of a type hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number without a sign.
@@ -16,7 +16,7 @@ pub enum Kind {
 /// The type of a register or an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// What its bits are.
+    /// The kind of value that its bits hold.
     pub kind: Kind,
     /// How many bits it has.
     pub bits: u8,

@@ -10,10 +10,10 @@ use super::insn::{Address, X};
 use super::lower::{Done, Lower};
 use litmake_ops::{BinOp, Port, Temp, UnOp};
 
-/// What becomes of the first operand's sign.
+/// How an instruction changes the sign of its first operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// That of the second operand.
+    /// It becomes that of the second operand.
     Copy,
     Opposite,
     Xor,
@@ -75,7 +75,7 @@ const WIDTHS: [(&str, u8); 2] = [("s", 32), ("d", 64)];
 const INTEGERS: [(&str, u8, bool); 4] =
     [("w", 32, true), ("wu", 32, false), ("l", 64, true), ("lu", 64, false)];
 
-/// What an instruction does at a width.
+/// The meaning of an instruction at a width.
 type OfWidth = fn(u8) -> Shape;
 
 /// Names before the width.
@@ -114,7 +114,7 @@ fn integer(name: &str) -> Option<(u8, bool)> {
     INTEGERS.iter().find(|(n, ..)| *n == name).map(|(_, bits, signed)| (*bits, *signed))
 }
 
-/// What a lower-case mnemonic does.
+/// The meaning of a lower-case mnemonic.
 pub fn look_up(name: &str) -> Option<Shape> {
     if let Some((_, shape)) = SINGLES.iter().find(|(n, _)| *n == name) {
         return Some(*shape);

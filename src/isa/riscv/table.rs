@@ -256,7 +256,7 @@ const SINGLES: &[&str] = &[
     "jalr",
 ];
 
-/// What a lower-case mnemonic without its ordering annotation does.
+/// The meaning of a lower-case mnemonic without its ordering annotation.
 pub fn look_up(name: &str) -> Option<Shape> {
     let float = || float::look_up(name).map(Shape::Float);
     let integer = single(name).or_else(|| access(name)).or_else(|| arithmetic(name));

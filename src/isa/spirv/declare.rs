@@ -1,4 +1,4 @@
-//! What a module says before its code: types, constants, variables, decorations, the memory model.
+//! The declarations of a module: types, constants, variables, decorations, the memory model.
 //!
 //! It does not know what instructions compute.
 
@@ -86,7 +86,7 @@ struct Layout<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// What lines declare; where the first error is.
+    /// Reads the declarations; an error comes with the line that it is in.
     pub fn read(
         lines: &[Instruction<'a>],
         symbols: &mut dyn Symbols,
@@ -153,7 +153,7 @@ impl<'a> Declared<'a> {
         found.ok_or_else(|| format!("{id} is not declared"))
     }
 
-    /// What a pointer points to.
+    /// The type that a pointer points to.
     pub fn pointee(&self, pointer: &Type) -> Read<&Rc<Type>> {
         match pointer {
             Type::Pointer { to, .. } => self.ty(to),

@@ -98,7 +98,7 @@ impl<'a> Lower<'a> {
         Ok(self.e.finish())
     }
 
-    /// What an instruction computes.
+    /// The values that the instruction computes.
     fn computed(&mut self) -> Read<Vec<Temp>> {
         let line = self.line;
         if let Some(values) = self.in_memory()? {
@@ -361,8 +361,8 @@ impl<'a> Lower<'a> {
         Ok((bytes(bits).0, bits))
     }
 
-    /// What an access chain addresses, by indices from an operand on. With `stride`, the index before
-    /// them steps over whole objects.
+    /// The address that an access chain computes from the indices that begin at an operand. With `stride`,
+    /// the index before these steps over whole objects.
     fn chain(&mut self, from: usize, stride: Option<u64>) -> Read<Temp> {
         let line = self.line;
         let declared = self.declared;
@@ -481,7 +481,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What a variable of one invocation begins with.
+    /// Writes the initialiser of a variable that belongs to one invocation.
     fn initialise(&mut self) -> Read<()> {
         let line = self.line;
         let (Some(id), Some(value)) = (line.result, line.operands.get(2)) else { return Ok(()) };

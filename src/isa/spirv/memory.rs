@@ -8,7 +8,7 @@ use litmake_ops::{Tags, tag};
 
 type Read<T> = Result<T, String>;
 
-/// What memory semantics say.
+/// The parts of a memory-semantics operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Semantics {
     pub acquire: bool,

@@ -182,7 +182,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What is out of range, or no number, becomes the least integer.
+    /// Converts to an integer; a number out of range and a NaN become the least integer.
     fn integer_of(&mut self, value: Temp, from: Size, to: Size) -> Temp {
         let op = UnOp::FloatToInt { from: from.bits(), signed: true };
         let nearest = self.e.un(op, value, to.bits());

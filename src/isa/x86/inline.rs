@@ -1,7 +1,7 @@
-//! Lines of a thread as `asm` statements of 64-bit C have them: AT&T syntax, locations and labels
-//! by what stands for them there. Lines of 32-bit tests become 64-bit code where that means the same:
-//! only addresses are wider there, so an address may be used to access memory and for nothing else. It does not know
-//! what an instruction means, but for the order and the size of operands that a line leaves open.
+//! Lines of a thread as `asm` statements of 64-bit C, in AT&T syntax, with locations and labels replaced by
+//! the names that they have there. Lines of 32-bit tests become 64-bit code that means the same: only
+//! addresses are wider there, so an address may be used to access memory and for nothing else. It does not
+//! know the meaning of an instruction, only the order and the size of operands that a line leaves open.
 
 use super::insn::{Arg, Do, Gpr, Imm, Insn, Mem, Size};
 use super::read::{self, Read, Syntax};
@@ -9,7 +9,7 @@ use super::{mnemonic, operand, regs};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::Line;
 
-/// What a thread's lines are put into.
+/// The C code around a thread's lines.
 pub struct Around<'a> {
     /// 64-bit code, and not a 32-bit test's.
     pub wide: bool,

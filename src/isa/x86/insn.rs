@@ -95,7 +95,7 @@ pub enum Shift {
     Ror,
 }
 
-/// What a condition asks of the flags; the name without its negation.
+/// The question of a condition to the flags; the name is that without its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flag {
     Overflow,
@@ -122,7 +122,7 @@ pub enum Bit {
     Complement,
 }
 
-/// What a vector instruction does with two 128-bit values.
+/// An operation of a vector instruction on two 128-bit values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vec2 {
     Xor,
@@ -148,7 +148,7 @@ pub struct Predicate {
     pub negated: bool,
 }
 
-/// What an instruction does. Arguments are listed with the destination first.
+/// The meaning of an instruction. Its arguments are listed with the destination first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Do {
     Nop,

@@ -469,7 +469,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What is at a place, zero-extended from `size`.
+    /// The value at a place, zero-extended from `size`.
     pub fn get(&mut self, place: Place, size: Size, tags: Tags) -> Temp {
         match place {
             Place::Reg(reg) => self.read_reg(reg, Port::None),

@@ -1,10 +1,10 @@
-//! What x86 mnemonics mean, in AT&T and in Intel syntax. It does not know operands but for the
-//! size that a suffix gives them.
+//! The meaning of x86 mnemonics, in AT&T and in Intel syntax. It does not know operands, only the size that
+//! a suffix gives them.
 
 use super::insn::{Alu, Bit, Cond, Do, Flag, Predicate, Shift, Size, Vec2};
 use litmake_ops::BinOp;
 
-/// What comes before an instruction on its line.
+/// A prefix of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     Lock,
@@ -345,8 +345,8 @@ pub fn suffix(name: &str) -> Option<(&str, Size)> {
     Some((&name[..name.len() - 1], size))
 }
 
-/// What a lower-case mnemonic does, and the operand size it says. `avx`: the machine is one
-/// where aligned 16-byte accesses are single-copy atomic.
+/// The meaning of a lower-case mnemonic, and the operand size that it says. With `avx`, aligned 16-byte
+/// accesses are single-copy atomic.
 pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
     if NOPS.contains(&name) {
         return Some((Do::Nop, None));

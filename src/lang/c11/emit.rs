@@ -1,9 +1,9 @@
 //! Emission: the functions of a test as C11 that compilers take.
 //!
-//! What is emitted means what `lower` says the test means: plain accesses to atomic objects are
-//! made plain by a cast (unless they are to be seq_cst), operations of `<stdatomic.h>` on objects
-//! that one thread declares non-atomic go through a cast to the atomic type, and locals without
-//! an initialiser hold 0. It does not know compilers, nor how their output is read.
+//! The output means what `lower` says the test means. Plain accesses to atomic objects are made plain by a
+//! cast (unless they are to be seq_cst), operations of `<stdatomic.h>` on objects that one thread declares
+//! non-atomic go through a cast to the atomic type, and locals without an initialiser hold 0. It does not
+//! know compilers, nor how their output is read.
 
 use super::lower::{PlainAtomic, is_builtin};
 use super::respell;
@@ -46,16 +46,15 @@ pub struct EmitOptions {
     pub suffix: String,
     /// Let compilers inline helper functions.
     pub inline_helpers: bool,
-    /// What an access of an atomic type by `=` alone means.
+    /// The meaning of a plain access (`=`) to an atomic object.
     pub plain_atomic: PlainAtomic,
     /// Which test of its translation unit it is.
     pub number: usize,
-    /// How types are written, where not as C has them.
+    /// Changes a type to the form in which the language writes it; `None` for C's own.
     pub spell: Option<fn(&Type) -> Type>,
-    /// What stands in front of each function and each variable, where the language says there what they are for.
+    /// A word before each function and each variable, in languages where it says what they are for.
     pub mark: Option<&'static str>,
-    /// The test's own functions, where all others are known to the compiler by their names and C11's are
-    /// nothing special.
+    /// The test's own functions, if the compiler knows all others by their names and C11's are not special.
     pub own: Option<BTreeSet<String>>,
 }
 
@@ -86,7 +85,7 @@ impl EmitOptions {
 /// Locations of tests are aligned for every access that a machine makes at once.
 const LOCATION_ALIGNMENT: u32 = 16;
 
-/// What every emitted translation unit begins with.
+/// The beginning of every emitted translation unit.
 pub const HEADER: &str = "#include <stdatomic.h>\n#include <stdbool.h>\n#include <stddef.h>\n\
                           #include <stdint.h>\n\n";
 
@@ -347,7 +346,8 @@ pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     out
 }
 
-/// What a location is accessed through: a pointer to it, or to the first element of an array.
+/// The type of the pointer through which a location is accessed: a pointer to it, or to the first element
+/// of an array.
 pub(super) fn pointer_to(location: &Type) -> Type {
     let pointee = match location.bare() {
         Type::Array(element, _) => element,
@@ -716,7 +716,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// What a pointer points to, where that is plain to see.
+    /// The type that an expression points to, if that is plain to see.
     fn pointee(&self, e: &Expr) -> Option<Type> {
         let ty = match &e.kind {
             ExprKind::Name(n) => self.types.get(n)?,
@@ -823,7 +823,7 @@ fn wide(lit: &IntLit, e: &Expr) -> Expr {
     }
 }
 
-/// What a declaration does after its variable was declared elsewhere.
+/// The assignments that replace a declaration whose variable is declared elsewhere: targets and values.
 fn assignments(d: &litmake_litmus::c::ast::Declarator, init: Expr) -> Vec<(Expr, Expr)> {
     let Type::Array(_, length) = d.ty.bare() else { return vec![(Expr::name(&d.name), init)] };
     let ExprKind::List(all) = init.kind else { return Vec::new() };

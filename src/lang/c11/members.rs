@@ -206,7 +206,7 @@ impl Look {
     }
 }
 
-/// What an expression points to, or where `place` is set, what it is itself.
+/// The object that an expression points to; with `place`, the object that the expression is.
 fn address(e: &Expr, params: &BTreeMap<&str, &Type>, place: bool) -> Option<Address> {
     match &e.kind {
         ExprKind::Name(name) if !place => {

@@ -50,7 +50,7 @@ pub fn outline(test: &Test, variables: bool) -> Test {
 
 struct Pass<'a> {
     thread: String,
-    /// What the names of the thread stand for.
+    /// The types of the names of the thread.
     types: HashMap<String, Type>,
     /// The parameters that helpers know without being given them.
     shared: Vec<String>,

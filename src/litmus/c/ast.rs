@@ -12,7 +12,7 @@ use litmake_base::diag::Span;
 pub struct Function {
     /// The name: of a thread, `P0` and on.
     pub name: String,
-    /// What compilers are told of it.
+    /// Its attributes.
     pub told: Told,
     /// The parameters, in order.
     pub params: Vec<Param>,
@@ -24,7 +24,7 @@ pub struct Function {
     pub span: Span,
 }
 
-/// What a function's head tells compilers beside its type. It changes nothing of the meaning.
+/// The attributes in a function's head, for compilers. They change nothing of the meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Whether it is declared `inline`.
@@ -89,13 +89,13 @@ pub struct Param {
 /// A statement, and where it stands.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// What it is.
+    /// Its kind and parts.
     pub kind: StmtKind,
     /// Where it stands in the test.
     pub span: Span,
 }
 
-/// What a statement is.
+/// The kinds of statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// Declarators that share one type specifier, in order.
@@ -106,21 +106,21 @@ pub enum StmtKind {
     If {
         /// Chooses the side.
         cond: Expr,
-        /// The statement where the condition holds.
+        /// The statement for a condition that holds.
         yes: Box<Stmt>,
-        /// The statement behind `else`, where there is one.
+        /// The statement behind `else`, if there is one.
         no: Option<Box<Stmt>>,
     },
     /// `while (cond) body`.
     While {
         /// Asked before each turn.
         cond: Expr,
-        /// What is repeated.
+        /// The repeated statement.
         body: Box<Stmt>,
     },
     /// `do body while (cond);`.
     DoWhile {
-        /// What is repeated.
+        /// The repeated statement.
         body: Box<Stmt>,
         /// Asked after each turn.
         cond: Expr,
@@ -133,7 +133,7 @@ pub enum StmtKind {
         cond: Option<Expr>,
         /// Evaluated after each turn.
         step: Option<Expr>,
-        /// What is repeated.
+        /// The repeated statement.
         body: Box<Stmt>,
     },
     /// Statements in braces.
@@ -159,7 +159,7 @@ pub struct Declarator {
     pub name: String,
     /// Its type, as it is written.
     pub ty: Type,
-    /// What it is initialised with.
+    /// The initialiser.
     pub init: Option<Expr>,
     /// Where it stands in the test.
     pub span: Span,
@@ -168,14 +168,14 @@ pub struct Declarator {
 /// An expression. Parentheses leave no trace: the tree says how it groups.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind and operands.
     pub kind: ExprKind,
     /// Where it stands in the test.
     pub span: Span,
     height: u32,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// An integer constant.
@@ -192,7 +192,7 @@ pub enum ExprKind {
         up: bool,
         /// Whether the operator stands before its operand, so that the value is the new one.
         prefix: bool,
-        /// What is changed.
+        /// The changed object.
         target: Box<Expr>,
     },
     /// An operator between two operands.
@@ -242,7 +242,7 @@ pub struct Annotated {
     pub args: Vec<Expr>,
 }
 
-/// What an atomic operation makes of the old value and its operand.
+/// How an atomic operation computes the new value from the old one and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The operator between the old value and the operand.
@@ -261,7 +261,7 @@ impl Change {
     }
 }
 
-/// What an [`Annotated`] expression does.
+/// The operation of an [`Annotated`] expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
     /// `__load`: reads a location.
@@ -629,7 +629,7 @@ impl Expr {
     }
 }
 
-/// What stands directly below a statement.
+/// An expression or a statement directly below a statement.
 pub enum Part<'a> {
     /// An expression.
     Expr(&'a mut Expr),

@@ -13,7 +13,7 @@ pub enum Tok<'a> {
     End,
 }
 
-/// What a word may be used for.
+/// The use of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A name that a test may give.

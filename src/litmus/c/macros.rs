@@ -170,7 +170,7 @@ impl<'e> Expander<'e> {
         result
     }
 
-    /// What a call of a macro of statements stands for, expanded.
+    /// The statements that a call of a macro stands for, expanded.
     fn statements_of(&mut self, body: &[Stmt], call: &Call) -> Result<StmtKind> {
         let mut body = body.to_vec();
         for s in &mut body {
@@ -301,7 +301,7 @@ impl<'e> Expander<'e> {
     }
 }
 
-/// What to say where a name is neither a macro nor a function.
+/// Adds help to the error of a name that is neither a macro nor a function.
 pub fn unknown(macros: &Macros, diag: Box<Diag>, name: &str) -> Box<Diag> {
     match nearest(name, macros.names()) {
         Some(near) => diag.help(format!("did you mean `{near}` of {}?", macros.file())),

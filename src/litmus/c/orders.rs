@@ -1,6 +1,6 @@
 //! Where C's atomic operations take memory orders, and which ones. It does not know what they mean.
 
-/// What an order is for.
+/// The operation that an order belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Of a read: it may acquire.

@@ -62,7 +62,7 @@ pub(super) struct Parser<'a> {
     /// Never past the last token.
     at: usize,
     pub depth: u32,
-    /// What the specifiers that were read last say beside the type.
+    /// The specifiers that were read last, the type left out.
     head: Head,
     /// The structures that the test defines.
     structs: Vec<Arc<Struct>>,

@@ -59,7 +59,7 @@ impl Struct {
         ends.max().unwrap_or(0).next_multiple_of(self.alignment())
     }
 
-    /// What is left of it where nobody knows the members: its bytes.
+    /// The type that it has where its members are not known: an array of bytes.
     pub fn bytes(&self) -> Type {
         Type::Array(Arc::new(Type::Int { bytes: 1, signed: false }), self.size())
     }

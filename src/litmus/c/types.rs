@@ -127,7 +127,7 @@ pub const UNREAD: &[&str] = &[
     "__asm",
 ];
 
-/// What is known of words: the types that names of one word stand for, and keywords.
+/// The known words: types with names of one word, and keywords.
 struct Words {
     types: FxHashMap<String, Type>,
     kinds: FxHashMap<String, Kind>,
@@ -166,7 +166,7 @@ pub fn typedef(name: &str) -> Option<Type> {
     WORDS.types.get(name).cloned()
 }
 
-/// What a word may be used for. By convention all names that end in `_t` are of types.
+/// The use of a word. By convention all names that end in `_t` are of types.
 pub fn kind(word: &str) -> Kind {
     let known = WORDS.kinds.get(word).copied();
     known.unwrap_or(if word.ends_with("_t") { Kind::Type } else { Kind::Name })
@@ -286,7 +286,7 @@ pub enum ValueType {
         /// Its size in bytes: 4 or 8.
         bytes: u8,
     },
-    /// What it points to, qualifiers and all.
+    /// The type of the object that it points to, with its qualifiers.
     Pointer(Arc<Type>),
     /// No value.
     Void,

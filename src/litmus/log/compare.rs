@@ -11,7 +11,7 @@ use crate::bare;
 /// A final state with its cells sorted and its numbers in decimal.
 pub type State = BTreeMap<String, String>;
 
-/// What two logs say of a test, where they differ.
+/// The difference between two logs on one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The name of the test.
@@ -24,14 +24,14 @@ pub struct Difference {
     pub undefined: (bool, bool),
 }
 
-/// What a comparison found, each list in the first log's order.
+/// The result of a comparison of two logs, each list in the first log's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogDiff {
     /// How many tests have equal states in both.
     pub agree: usize,
     /// Tests that both have and that differ.
     pub differ: Vec<Difference>,
-    /// Tests of the first log that the second lacks, and the other way round.
+    /// Tests of the first log that the second lacks.
     pub missing: Vec<String>,
     /// Tests of the second log that the first lacks.
     pub unexpected: Vec<String>,

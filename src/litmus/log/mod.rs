@@ -15,7 +15,7 @@ use std::fmt;
 
 use super::Quantifier;
 
-/// What a test asks.
+/// The question of a test, as logs name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `exists`
@@ -99,7 +99,7 @@ pub struct Seen {
 pub struct LogEntry {
     /// The name of the test.
     pub name: String,
-    /// What the test asks.
+    /// The question of the test.
     pub kind: Kind,
     /// One line each, as `0:X1=1; [x]=2;`, in printing order.
     pub states: Vec<String>,

@@ -52,7 +52,7 @@ impl Word {
     }
 }
 
-/// What becomes of an instruction while its parts are decoded.
+/// An instruction while its parts are decoded.
 struct Out {
     name: String,
     operands: Vec<Operand>,

@@ -29,8 +29,8 @@ impl Dice {
     }
 }
 
-/// What is decoded so that code around it can be, and has no meaning here: some floating-point
-/// arithmetic, most vector arithmetic, and what needs an operating system.
+/// Instructions that are decoded so that code around them can be, and that have no meaning here: some
+/// floating-point arithmetic, most vector arithmetic, and those for operating systems.
 const OUTSIDE: &[&str] = &[
     "FCVTNS", "FCVTNU", "FCVTAS", "FCVTAU", "FCVTPS", "FCVTPU", "FCVTMS", "FCVTMU", "FSQRT",
     "FRINTN", "FRINTP", "FRINTM", "FRINTZ", "FRINTA", "FRINTX", "FRINTI", "FMAX", "FMIN", "FMAXNM",

@@ -2,7 +2,7 @@
 
 use litmake_ops::BinOp;
 
-/// What an integer instruction does.
+/// The meaning of an integer instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Int {
     Arith {
@@ -81,7 +81,7 @@ pub enum Int {
     Adrp,
 }
 
-/// What becomes of the bits around a field.
+/// How an instruction sets the bits around a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Zero,
@@ -102,7 +102,7 @@ pub enum Unary {
     Abs,
 }
 
-/// What a conditional select does to its second choice.
+/// How a conditional select changes its second choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alter {
     Keep,

@@ -13,7 +13,7 @@ fn d(x: f64) -> u128 {
 
 const NAN: u128 = 0x7fc0_0000;
 
-/// What is in a register after an instruction on V1, V2 and X1.
+/// The value of a register after an instruction on V1, V2 and X1.
 fn after(text: &str, a: u128, b: u128, x: u128, reg: &str) -> u128 {
     Machine::new(&[("V1", a), ("V2", b), ("X1", x)]).run(BASE, text).get(reg)
 }

@@ -1,4 +1,4 @@
-//! What A32 and T32 share: instructions without their condition, and the text of operands.
+//! Common parts of A32 and T32: instructions without their condition, and the text of operands.
 
 use crate::machine::{Flow, Mem, Operand, Update};
 

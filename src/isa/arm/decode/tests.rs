@@ -122,8 +122,8 @@ fn what_is_not_known_is_said() {
     assert!(a32(0xe3b0_0f04, 0).is_err());
 }
 
-/// What is decoded and printed, but has no meaning in a litmus test: system
-/// registers and calls, tables of distances, and PC as a number.
+/// Whether it is decoded and printed, but has no meaning in a litmus test: system registers and calls,
+/// tables of distances, and PC as a number.
 fn is_outside(insn: &Decoded) -> bool {
     let line = insn.text(decoder(false).style(), &|_| "L".to_string());
     let (mnemonic, operands) = line.split_once(' ').unwrap_or((&line, ""));

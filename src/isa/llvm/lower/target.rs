@@ -7,11 +7,12 @@
 use super::{Lower, Read};
 use litmake_ops::{Op, Tags, Temp, tag};
 
-/// What an intrinsic does.
+/// The meaning of an intrinsic.
 enum Does {
-    /// A load-linked of so many bytes, or of as many as its argument says.
+    /// A load-linked of so many bytes; `None`: its argument gives the size.
     Load(Tags, Option<u8>),
-    /// A store-conditional: where its value and its address are, and what it gives for success.
+    /// A store-conditional: the indices of the arguments with its value and its address, and its result for
+    /// success.
     Store {
         tags: Tags,
         size: Option<u8>,
@@ -73,7 +74,7 @@ fn suffix(name: &str) -> Option<u8> {
 }
 
 impl Lower<'_> {
-    /// What such an intrinsic gives; none where it is no such intrinsic.
+    /// The result of an intrinsic of a target; `None` if the name is of none.
     pub(super) fn of_target(
         &mut self,
         name: &str,

@@ -117,7 +117,7 @@ pub enum Field {
     Code10,
     CodeLow10,
     Code20,
-    /// What stands in place of a register: a hint, an operation.
+    /// A number in place of a register: a hint, an operation.
     Hint,
     /// A hardware register's number.
     Hardware,

@@ -1,10 +1,9 @@
-//! Delay slots away: decoded code in the order in which it is executed, as litmus tests are
+//! Removes delay slots: puts decoded code into the order in which it is executed, as litmus tests are
 //! written.
 //!
-//! What a slot holds comes before its branch; where it writes a register that the branch reads,
-//! the branch reads a copy. The slot of a likely branch, which is executed only where that is
-//! taken, is skipped by the opposite branch. How registers are used is known from the shapes of
-//! instructions as the reader has them.
+//! The instruction in a slot comes before its branch; if it writes a register that the branch reads, the
+//! branch reads a copy. The slot of a likely branch is executed only if that is taken; the opposite branch
+//! skips it. The use of registers is known from the shapes of instructions that the reader has.
 
 use crate::machine::{Decoded, Flow, Operand};
 use crate::mips::insn::Slot;

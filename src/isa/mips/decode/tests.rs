@@ -372,7 +372,7 @@ fn what_cannot_be_put_in_order_is_refused() {
     assert!(error(&busy).contains("no register is free for a copy"));
 }
 
-/// What the simulator does not read.
+/// Whether the simulator does not read it.
 fn out_of_scope(insn: &Decoded) -> bool {
     const NAMES: &[&str] = &[
         // Floating point, whose names have a dot but for these.

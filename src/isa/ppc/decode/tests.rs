@@ -76,11 +76,11 @@ fn what_is_not_known_is_said() {
     assert!(decode(false, &[0xe060_0000], 0).is_err());
 }
 
-/// What is decoded and printed, but has no meaning in a litmus test.
+/// Instructions that are decoded and printed, but have no meaning in a litmus test.
 const OUTSIDE: &[&str] =
     &["mfspr", "mtspr", "lfs", "stfs", "plfs", "plfd", "pstfs", "pstfd", "plxv", "pstxv"];
 
-/// What is decoded reads back, but for what is outside.
+/// A decoded instruction reads back, unless it is one of those.
 fn reads_back(insn: &Decoded) -> Result<(), TestCaseError> {
     if OUTSIDE.contains(&insn.mnemonic.as_str()) {
         return Ok(());

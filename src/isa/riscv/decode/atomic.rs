@@ -22,8 +22,8 @@ const fn at(operation: u32, width: u32) -> u32 {
 const LOAD_ORDERED: u32 = 0x06;
 const STORE_ORDERED: u32 = 0x07;
 
-/// What masks cannot say: a load that acquires, a store that releases, and pairs, which even
-/// registers name.
+/// Checks the conditions that masks cannot express: some loads must acquire, some stores must release, and
+/// pairs have even registers.
 pub fn is_valid(row: &Row, word: u32) -> bool {
     let (aq, rl) = (word >> 26 & 1 == 1, word >> 25 & 1 == 1);
     match row.value >> 27 {

@@ -1,9 +1,9 @@
-//! RISC-V machine code as text of the litmus dialect: RV64GC with Zacas, Zabha, Zalasr, Zba,
-//! Zbb, Zbs, Zicond, Zcb and Zawrs.
+//! RISC-V machine code as text of the litmus dialect: RV64GC with Zacas, Zabha, Zalasr, Zba, Zbb, Zbs,
+//! Zicond, Zcb and Zawrs.
 //!
-//! `base`, `atomic` and `float` are the tables of encodings and `fields` what stands in an
-//! encoding; `compressed` turns an instruction of 16 bits into the one of 32 that it stands for.
-//! What instructions mean is not known here.
+//! `base`, `atomic` and `float` are the tables of encodings, and `fields` reads the fields of an encoding.
+//! `compressed` turns an instruction of 16 bits into the one of 32 that it stands for. It does not know
+//! what instructions mean.
 
 mod atomic;
 mod base;
@@ -58,7 +58,7 @@ impl Decoder for Rv64 {
     }
 }
 
-/// What an encoding is, and the ordering annotation that its name takes.
+/// The row of an encoding, and the ordering annotation of its name.
 fn row(word: u32) -> Option<(&'static Row, &'static str)> {
     let rows = match word & 0x7f {
         atomic::OPCODE => {

@@ -283,9 +283,9 @@ fn what_is_no_instruction_is_named() {
     }
 }
 
-/// What the simulator does not read: floating point that is fused, rounded otherwise, or more than
-/// arithmetic; the machine's state, and addresses that are relative to the code, in place of which
-/// lifting puts a location.
+/// Whether the simulator does not read it: floating point that is fused, rounded otherwise, or more than
+/// arithmetic; the machine's state; and addresses that are relative to the code, which lifting replaces by
+/// a location.
 fn out_of_scope(insn: &Decoded) -> bool {
     let mnemonic = insn.mnemonic.as_str();
     let stem = mnemonic.split_once('.').map_or(mnemonic, |(stem, _)| stem);

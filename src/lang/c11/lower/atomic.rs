@@ -31,7 +31,7 @@ enum Action {
     FlagClear,
     LockFree,
     KillDependency,
-    /// What a compiler is told about how likely a value is.
+    /// `__builtin_expect`: tells the compiler how likely a value is.
     Expect,
     /// `memcpy`: the bits of one object become those of another.
     Copy,
@@ -202,7 +202,7 @@ fn find(name: &str) -> Option<Builtin> {
     }
 }
 
-/// What an operation on shared memory gives its caller.
+/// The kind of result of an operation on shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::c11) enum Gives {
     Nothing,
@@ -212,7 +212,8 @@ pub(in crate::c11) enum Gives {
     Pointee,
 }
 
-/// What an operation gives; none where it is not one on shared memory, or gives it through a pointer.
+/// The kind of result of an operation; `None` if it is not one on shared memory, or returns its result
+/// through a pointer.
 pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
     let builtin = find(name)?;
     match builtin.action {

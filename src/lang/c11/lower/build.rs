@@ -40,7 +40,7 @@ pub enum Src {
     Void,
 }
 
-/// What is known of an instruction while more may be added to it.
+/// The state of an instruction while more may be added to it.
 #[derive(Default)]
 struct State {
     next: Temp,
@@ -135,7 +135,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What the instructions to come are made of.
+    /// Sets the part of the test that the next instructions come from.
     pub fn at(&mut self, span: Span) {
         self.span = span;
     }

@@ -12,7 +12,7 @@ use litmake_litmus::c::structs::Struct;
 use litmake_litmus::c::types::{ValueType, qualify, size_of};
 use litmake_ops::{BinOp, Op, Port, Tags, UnOp, Undefined, tag};
 
-/// What can be read and assigned.
+/// An expression that can be read and assigned.
 pub(super) enum Place {
     Local(usize),
     Memory { addr: Value, ty: Arc<Type> },
@@ -235,7 +235,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What a pointer points to.
+    /// The object that a pointer points to.
     pub(super) fn pointed(&mut self, p: &Value, span: Span) -> Result<Place> {
         match (&p.src, &p.ty) {
             (Src::Local(id), _) => Ok(Place::Local(*id)),
@@ -721,7 +721,8 @@ impl Lower<'_> {
         self.undefined(cond, Undefined::Shift)
     }
 
-    /// What is left of a number of floating point without its fraction is one of an integer type.
+    /// Makes the conversion of a floating-point number to an integer undefined where the number without its
+    /// fraction is out of range.
     fn in_range(&mut self, v: &Value, to: &ValueType) -> Result<()> {
         if self.defined() {
             return Ok(());

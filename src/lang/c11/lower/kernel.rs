@@ -14,7 +14,7 @@ use litmake_litmus::c::macros::Macros;
 use litmake_litmus::c::types::ValueType;
 use litmake_ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
-/// What tests mean beyond C11.
+/// The additions of a model to C11.
 #[derive(Clone, Debug, Default)]
 pub struct Dialect {
     /// Macros that stand for annotated primitives.
@@ -22,7 +22,7 @@ pub struct Dialect {
     /// Tests are of the kernel's style: variables have no types (see `untyped`), and what depends
     /// on a branch by control ends where the branch does.
     pub kernel: bool,
-    /// Of the model's bell file.
+    /// The annotations of the model's bell file.
     pub annotations: Annotations,
     /// As models of the first version expect: operations with `mb` stand between fences, and
     /// the others have `once` where the annotation is not for that part of them.
@@ -219,7 +219,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What `*x` names, where it is shared.
+    /// The shared location that `*x` names.
     fn shared(&mut self, e: &Expr) -> Result<(Value, std::sync::Arc<Type>)> {
         if !matches!(e.kind, ExprKind::Unary(..) | ExprKind::Index(..)) {
             return Err(self

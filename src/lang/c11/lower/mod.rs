@@ -41,7 +41,7 @@ use litmake_litmus::c::types::{ValueType, erase};
 use litmake_ops::{Code, Reg, UnOp, Val};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// What a plain access (`*x`, `*x = 1`) to an object of atomic type means.
+/// The meaning of a plain access (`*x`, `*x = 1`) to an object of atomic type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlainAtomic {
     /// Herd's reading: it is non-atomic, whatever the type.
@@ -54,7 +54,7 @@ pub enum PlainAtomic {
 /// How a test is read where readers differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What an access of an atomic type by `=` alone means.
+    /// The meaning of a plain access to an object of atomic type.
     pub plain_atomic: PlainAtomic,
 }
 
@@ -240,9 +240,9 @@ struct Lower<'a> {
     source: &'a Source,
     helpers: &'a [Function],
     options: Options,
-    /// What the model adds to C.
+    /// The additions of the model to C.
     dialect: Option<&'a Dialect>,
-    /// Of the statements around that something depends on by control.
+    /// The number of statements around that the code depends on by control.
     depth: u16,
     b: Builder<'a>,
     vars: Vec<Var>,
@@ -252,8 +252,8 @@ struct Lower<'a> {
     calls: usize,
     /// Whether arithmetic wraps around by definition.
     wraps: bool,
-    /// What decides whether the value that is being computed is used at all: a condition, and what
-    /// it has to be.
+    /// The conditions under which the value that is being computed is used, each with the truth that it
+    /// must have.
     guards: Vec<(Value, bool)>,
     /// Arrays that are local variables: names, types, and the registers of their addresses.
     own: Vec<(String, litmake_litmus::Type, Reg)>,

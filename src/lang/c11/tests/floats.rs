@@ -5,7 +5,7 @@ use super::*;
 use litmake_litmus as litmus;
 use proptest::prelude::*;
 
-/// What a body leaves in its local `r`, where `i` is an `int`, `f` a `float` and `d` a `double`.
+/// The value of the local `r` after a body in which `i` is an `int`, `f` a `float` and `d` a `double`.
 fn result(body: &str, i: i32, f: f32, d: f64) -> u128 {
     let text = format!(
         "P0(int* x, float* y, double* z) {{ int i = *x; float f = *y; double d = *z; {body} }}"

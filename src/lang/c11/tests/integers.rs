@@ -43,8 +43,8 @@ fn common(a: (&'static str, u32, bool), b: (&'static str, u32, bool)) -> (&'stat
     if a.1 > b.1 || (a.1 == b.1 && !a.2) { a } else { b }
 }
 
-/// What C says `x op y` is, as two's complement in 128 bits, where it says anything (and this
-/// program's choice where it does not).
+/// The value and the type of `x op y` in C, as two's complement in 128 bits; where C defines none,
+/// litmake's choice.
 fn reference(
     op: &str,
     x: u128,

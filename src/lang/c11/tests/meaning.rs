@@ -36,7 +36,7 @@ fn control_flow() {
     assert_eq!(["d", "f"].map(|r| out.reg(r)), [2, 3]);
 }
 
-/// What is left out by `&&`, `||` and `?:` does not happen.
+/// Operands that `&&`, `||` and `?:` skip have no effect.
 #[test]
 fn short_circuit() {
     let text = "P0(int* x, int* y, int* z) {

@@ -100,7 +100,7 @@ impl Outcome {
         }
     }
 
-    /// What happened, as `R x`, `W y`, `U z`, `F`.
+    /// The events as `R x`, `W y`, `U z`, `F`.
     pub fn trace(&self) -> String {
         let all: Vec<String> = self
             .events

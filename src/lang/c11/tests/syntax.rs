@@ -147,7 +147,7 @@ fn a_variable_named_atomic_is_compared() {
     assert_eq!(parse(&types).unwrap_or_else(|e| panic!("{e}")), f);
 }
 
-/// What is read is printed no deeper than it was.
+/// An expression that is read is printed no deeper than it was.
 #[test]
 fn deep_expressions_read_back() {
     for op in ["+ ", "- ", "& *", "!", "~"] {

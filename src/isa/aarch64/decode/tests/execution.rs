@@ -20,7 +20,7 @@ const HEADER: usize = 64 + 56;
 const WINDOW: usize = 576;
 const POINTER: usize = 15;
 
-/// What random numbers in floating point may make no number of, which has no value here.
+/// Whether random operands may make it give a NaN, which has no value here.
 fn may_be_no_number(d: &Decoded) -> bool {
     let scaled = d.operands.iter().any(|o| matches!(o, Operand::Imm(_)));
     match d.mnemonic.as_str() {
@@ -81,8 +81,8 @@ impl State {
         }
     }
 
-    /// What the micro-ops make of it; nothing where they access other memory, or where a size
-    /// is asked for that an access is not aligned to.
+    /// The state after the micro-ops of an instruction; `None` if they access other memory, or if an access
+    /// must be aligned and is not.
     fn after(&self, text: &str, aligned: bool) -> Option<State> {
         let mut m = Machine::default();
         // No store-conditional has a reservation.
@@ -124,7 +124,7 @@ fn wants_alignment(text: &str) -> bool {
     !PLAIN.iter().any(|p| text.starts_with(p))
 }
 
-/// What qemu 7 does not know: LSE128 and RCPC3, the latter in other forms of older instructions.
+/// Whether qemu 7 does not know it: LSE128 and RCPC3, the latter in other forms of older instructions.
 fn too_new(d: &Decoded) -> bool {
     const NEW: [&str; 10] =
         ["LDIAPP", "STILP", "LDAPP", "STLP", "LDAP1", "STL1", "LDCLRP", "LDSETP", "SWPP", "LDAP"];
