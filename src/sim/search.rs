@@ -52,6 +52,10 @@ pub trait Judge {
 /// What one more outcome may cost by enumeration before the solver is thought to be cheaper. The
 /// solver carries every outcome that is known as a clause, so each outcome costs it more than the last.
 const NODES_PER_OUTCOME: u64 = 64;
+/// The bytes of stack that a level of the search needs, with what it calls, and those that are added where
+/// fewer are left.
+const STACK_LEFT: usize = 128 << 10;
+const STACK_MORE: usize = 2 << 20;
 
 pub struct Search<'s> {
     program: &'s Program,
@@ -369,6 +373,14 @@ impl<'s> Search<'s> {
     /// Draws the conclusions from what is decided in chains, and goes on from there if there is no
     /// contradiction. What was concluded of reads is taken back; coherence is not.
     fn conclude(
+        &mut self,
+        next: impl FnOnce(&mut Self) -> Result<bool, EarlyEnd>,
+    ) -> Result<bool, EarlyEnd> {
+        // A search has as many levels as decisions: thousands where dozens of writes are unordered.
+        stacker::maybe_grow(STACK_LEFT, STACK_MORE, || self.conclude_here(next))
+    }
+
+    fn conclude_here(
         &mut self,
         next: impl FnOnce(&mut Self) -> Result<bool, EarlyEnd>,
     ) -> Result<bool, EarlyEnd> {
