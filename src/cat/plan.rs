@@ -87,9 +87,9 @@ pub enum BaseRel {
     /// Dependencies through the condition of a conditional select or a compare-and-swap, beyond
     /// the three above.
     PickAddr,
-    /// Such dependencies to what is written.
+    /// As `PickAddr`, to the value that is written.
     PickData,
-    /// Such dependencies to what comes after.
+    /// As `PickAddr`, to every later event.
     PickCtrl,
     /// Read and write of one atomic instruction; of a successful exclusive pair.
     Amo,

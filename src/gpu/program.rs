@@ -239,7 +239,7 @@ impl Program {
                         return Err(Diag::at(
                             &test.source,
                             item.span,
-                            "a value of 32 bits is expected",
+                            "expected an initial value of 32 bits",
                         ));
                     }
                 },

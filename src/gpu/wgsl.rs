@@ -63,13 +63,15 @@ impl Shape {
     pub fn check(&self, program: &Program, variant: Variant) -> Result<(), String> {
         let no = |what: &str| Err(what.to_string());
         if self.memory == Memory::Workgroup && self.reach == Reach::Workgroups {
-            return no("threads in different workgroups share no workgroup memory");
+            return no(
+                "threads in different workgroups share no workgroup memory; use storage memory",
+            );
         }
         if self.scheme == Scheme::Single && self.reach != Reach::Workgroups {
-            return no("a single instance runs between workgroups alone");
+            return no("a single instance runs between workgroups only: leave out `reach`");
         }
         if self.memory == Memory::Workgroup && program.locations.iter().any(|(_, v)| *v != 0) {
-            return no("workgroup memory starts as 0");
+            return no("workgroup memory starts as 0, so all locations must");
         }
         if let Reach::Subgroup(size) = self.reach
             && (!size.is_power_of_two()

@@ -89,9 +89,9 @@ fn as_bits(ty: &Type) -> Type {
 /// Which locals of its source a compiled test has.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept<'a> {
-    /// Those that are kept: thread, name, and the location, or the register (`0:X0`).
+    /// The locals that it has: thread, name, and the location or the register (`0:X0`).
     In(&'a [(usize, String, String)]),
-    /// None: the test asks of shared locations alone.
+    /// None: the test observes shared locations only.
     Nothing,
 }
 

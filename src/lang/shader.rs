@@ -290,7 +290,7 @@ fn indexed(test: &Test, shared: &[(String, Type)]) -> BTreeSet<String> {
 struct Value {
     text: String,
     ty: ValueType,
-    /// The same as a `bool`, where it is one made a number.
+    /// The expression as a `bool`, if it is a truth value that was made a number.
     truth: Option<String>,
 }
 

@@ -26,6 +26,14 @@ impl Refusal {
         Refusal { message: message.into(), help: None, operand: None, unknown: false }
     }
 
+    /// A register as wide as another operand was expected.
+    pub fn width(operand: usize, found: u8, expected: u8) -> Refusal {
+        let message = format!(
+            "expected a register of {expected} bits, as the other is; this one has {found}"
+        );
+        Refusal::new(message).on(operand)
+    }
+
     pub fn unknown(mnemonic: &str) -> Refusal {
         let refusal = Refusal::new(format!("unknown instruction `{mnemonic}`"));
         Refusal { unknown: true, ..refusal }
@@ -406,7 +414,7 @@ impl Emit<'_> {
                 let fits = fits || matches!(shift, Shift::Uxtw | Shift::Sxtw) || extend.is_none();
                 if !fits {
                     return Err(Refusal::new(
-                        "this register and this extension do not go together",
+                        "this extension does not fit the width of the register",
                     )
                     .on(i)
                     .help("an address takes `X2`, `X2,LSL #3`, `W2,SXTW #3` or `W2,UXTW #3`"));

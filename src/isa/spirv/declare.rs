@@ -165,7 +165,7 @@ impl<'a> Declared<'a> {
     pub fn number(&self, id: &str) -> Read<u128> {
         match self.constants.get(id).map(|c| &c.values[..]) {
             Some([one]) => Ok(*one),
-            _ => Err(format!("{id} is no constant number: unsupported")),
+            _ => Err(format!("unsupported: {id} is not a constant number")),
         }
     }
 
@@ -220,9 +220,11 @@ impl<'a> Declared<'a> {
             let name = id.trim_start_matches('%');
             let loc = match class {
                 Class::Own => symbols.own(name, &place(self.pointee(&ty)?)?),
-                Class::Generic => return Err("a variable has a storage class of its own".into()),
+                Class::Generic => {
+                    return Err("unsupported: a variable of the storage class Generic".into());
+                }
                 _ if line.operands.len() > 2 => {
-                    return Err("the initial state says what a location holds".into());
+                    return Err("a location's value belongs into the initial state, not into an initialiser".into());
                 }
                 _ => symbols.location(name),
             };

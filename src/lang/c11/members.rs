@@ -81,7 +81,7 @@ struct Look {
     /// Bytes of each array.
     sizes: BTreeMap<String, u64>,
     found: BTreeMap<String, BTreeSet<(u64, u64)>>,
-    /// Those that may be accessed anyhow.
+    /// The arrays that may be accessed at any place.
     anywhere: BTreeSet<String>,
 }
 

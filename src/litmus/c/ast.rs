@@ -557,6 +557,35 @@ impl BinaryOp {
     }
 }
 
+/// Calls a function on the expressions directly below one, left to right; `iter` or `iter_mut` goes through lists.
+macro_rules! each_child {
+    ($kind:expr, $f:ident, $iter:ident) => {
+        match $kind {
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
+            }
+            ExprKind::Unary(_, e)
+            | ExprKind::Step { target: e, .. }
+            | ExprKind::Cast(_, e)
+            | ExprKind::SizeofExpr(e)
+            | ExprKind::Member { base: e, .. } => $f(e),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Assign(_, a, b)
+            | ExprKind::Comma(a, b)
+            | ExprKind::Index(a, b) => {
+                $f(a);
+                $f(b);
+            }
+            ExprKind::Cond(a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            ExprKind::Call(_, args) | ExprKind::List(args) => args.$iter().for_each($f),
+            ExprKind::Annotated(a) => a.args.$iter().for_each($f),
+        }
+    };
+}
+
 impl Expr {
     /// An expression; its height follows from those below it.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
@@ -603,29 +632,7 @@ impl Expr {
 
     /// Calls `f` on the expressions directly below this one, left to right.
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match &mut self.kind {
-            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
-            }
-            ExprKind::Unary(_, e)
-            | ExprKind::Step { target: e, .. }
-            | ExprKind::Cast(_, e)
-            | ExprKind::SizeofExpr(e)
-            | ExprKind::Member { base: e, .. } => f(e),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign(_, a, b)
-            | ExprKind::Comma(a, b)
-            | ExprKind::Index(a, b) => {
-                f(a);
-                f(b);
-            }
-            ExprKind::Cond(a, b, c) => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            ExprKind::Call(_, args) | ExprKind::List(args) => args.iter_mut().for_each(f),
-            ExprKind::Annotated(a) => a.args.iter_mut().for_each(f),
-        }
+        each_child!(&mut self.kind, f, iter_mut)
     }
 }
 
@@ -638,28 +645,7 @@ pub enum Part<'a> {
 }
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
-    match kind {
-        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
-        ExprKind::Unary(_, e)
-        | ExprKind::Step { target: e, .. }
-        | ExprKind::Cast(_, e)
-        | ExprKind::SizeofExpr(e)
-        | ExprKind::Member { base: e, .. } => f(e),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Assign(_, a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::Index(a, b) => {
-            f(a);
-            f(b);
-        }
-        ExprKind::Cond(a, b, c) => {
-            f(a);
-            f(b);
-            f(c);
-        }
-        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().for_each(f),
-        ExprKind::Annotated(a) => a.args.iter().for_each(f),
-    }
+    each_child!(kind, f, iter)
 }
 
 impl Function {

@@ -86,7 +86,9 @@ impl Lower<'_> {
                 None => self.builtin(name, args, e.span),
             },
             ExprKind::Annotated(a) => self.annotated(a, e.span),
-            ExprKind::List(_) => Err(self.error(e.span, "a list is what an array starts with")),
+            ExprKind::List(_) => {
+                Err(self.error(e.span, "a list in braces can only initialise an array"))
+            }
         }
     }
 

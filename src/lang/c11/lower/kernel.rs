@@ -37,9 +37,9 @@ const WIDTH: u8 = 32;
 struct Parts {
     read: Tags,
     write: Tags,
-    /// Of a read that nothing is written after.
+    /// The annotations of a read without a write after it.
     alone: Tags,
-    /// Of fences before and after.
+    /// The annotations of the fences before and after, if there are any.
     fence: Option<Tags>,
 }
 

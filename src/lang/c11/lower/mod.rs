@@ -173,9 +173,9 @@ struct Var {
 #[derive(Clone, Copy)]
 enum Home {
     Register(Reg),
-    /// It holds the address of another local variable, always.
+    /// The variable always holds the address of this other local variable.
     AddressOf(usize),
-    /// It is a structure, whose values are the variables from this one on.
+    /// A structure; its members are the variables from this one on.
     Values(usize),
 }
 
