@@ -5,8 +5,6 @@
 //! what stands before it optional. In a cycle blanks and commas are sequence; at the top of a
 //! vocabulary they are choice.
 
-use std::fmt::Write;
-
 use super::dialect::Dialect;
 use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Ie, Kind, Rmw, Sd, may_precede, settled};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
