@@ -9,7 +9,7 @@ use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Why an instruction is not accepted, and which operand is to blame.
+/// Why an instruction is not accepted, and the operand at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub message: String,
@@ -58,14 +58,14 @@ pub struct Emit<'a> {
     /// The number of this instruction, and of all.
     pub here: u32,
     pub len: u32,
-    /// FEAT_LSE2: what lies within 16 aligned bytes is accessed at once.
+    /// FEAT_LSE2: an access within 16 aligned bytes is single.
     pub lse2: bool,
     pub operands: &'a [Operand],
     pub ops: Vec<Op>,
     pub temps: Temp,
 }
 
-/// An address, and what its base register is to become.
+/// An address, and the new value of its base register.
 pub struct Address {
     pub addr: Temp,
     pub update: Option<(View, Temp)>,

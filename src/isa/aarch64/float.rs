@@ -136,7 +136,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
     Ok(())
 }
 
-/// The same of each element of a vector.
+/// Lowers an operation on each element of a vector.
 fn on_vectors(float: Float, e: &mut Emit) -> Lowered {
     let (d, n) = (vector(e, 0)?, vector(e, 1)?);
     if (n.elem, n.count) != (d.elem, d.count) || !matches!(d.elem, 32 | 64) {

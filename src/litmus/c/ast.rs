@@ -34,8 +34,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// The attributes that may be told: those that promise something of the function, and those that
-    /// ask for a way to compile it.
+    /// The known attributes: promises about the function, and requests for a way to compile it.
     pub const ATTRIBUTES: [&str; 12] = [
         "always_inline",
         "cold",
@@ -56,7 +55,7 @@ impl Told {
         self.inline || self.attributes.iter().any(|a| a == "noinline" || a == "always_inline")
     }
 
-    /// Whether nothing is told.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         !self.inline && self.attributes.is_empty()
     }
