@@ -21,8 +21,8 @@ pub struct Graph {
     ids: FxHashMap<Node, NodeId>,
     /// Whether reads and writes are different events, so that no event is a read-modify-write.
     split_rmw: bool,
-    /// Whether dependencies start at reads alone. Elsewhere they start at store-conditionals, too, which give
-    /// whether they succeeded.
+    /// Whether dependencies start at reads only. If not, they also start at store-conditionals, which
+    /// return whether they succeeded.
     only_reads_give: bool,
     locks: bool,
     /// The sets in which the ends of base relations lie.
@@ -458,7 +458,7 @@ impl Graph {
         })
     }
 
-    /// The same, if it can be told without looking into the operands of either.
+    /// Whether `a` is a subset of `b`, if that shows without looking into the operands of either.
     fn whole_within(&self, a: NodeId, b: NodeId, depth: usize) -> Option<bool> {
         if a == b || self.is_empty(a) {
             return Some(true);

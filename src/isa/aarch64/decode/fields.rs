@@ -2,7 +2,7 @@
 
 use super::{Operand, Out, Word};
 
-/// Where registers stand.
+/// The bits at which registers begin.
 pub const RD: u8 = 0;
 pub const RT: u8 = 0;
 pub const RN: u8 = 5;
