@@ -447,7 +447,7 @@ fn wrong_pipelines_are_explained() {
         ),
         (
             "vars: {a: '${b}', b: '${a}'}\nstages:\n  - {name: a, generate: {files: '${a}'}}\n",
-            "stands for itself",
+            "contains itself",
         ),
         (
             "stages:\n  - {name: a, generate: {files: x}}\n  - {name: b, compile: {from: a, profile: clang-14-x86_64-02}}\n",

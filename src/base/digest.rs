@@ -61,7 +61,8 @@ impl serde::Serialize for Digest {
 impl<'de> serde::Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(from)?;
-        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("this is no digest"))
+        Digest::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("expected a digest of 64 hexadecimal digits"))
     }
 }
 

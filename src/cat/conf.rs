@@ -19,13 +19,13 @@ pub struct Conf {
     pub variants: Vec<String>,
     /// Names of checks that are left out of the model.
     pub skip: Vec<String>,
-    /// The folders in which what it names is looked for.
+    /// The folders in which the named files are looked for.
     pub include: Vec<PathBuf>,
-    /// How often loops may run; `None` where it does not say.
+    /// How often loops may run, if it says so.
     pub unroll: Option<u32>,
 }
 
-/// Options that change what a test means and that there is nothing for here.
+/// Options that change the meaning of a test and that litmake does not have.
 const REFUSED: &[&str] = &[
     "strictskip",
     "initwrites",
@@ -194,7 +194,7 @@ pub fn is(name: &str) -> bool {
 }
 
 impl Conf {
-    /// A configuration file, with the folder that it lies in searched for what it names.
+    /// Reads a configuration file; its folder is searched for the files that it names.
     pub fn of_file(path: &str, files: &dyn Files) -> Result<Conf> {
         let source = find(path, "configuration file", &[], files)?;
         let mut conf = read(&source)?;

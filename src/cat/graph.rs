@@ -21,8 +21,8 @@ pub struct Graph {
     ids: FxHashMap<Node, NodeId>,
     /// Whether reads and writes are different events, so that no event is a read-modify-write.
     split_rmw: bool,
-    /// Whether dependencies start at reads alone. Elsewhere they start at store-conditionals, too, which give
-    /// whether they succeeded.
+    /// Whether dependencies start at reads only. If not, they also start at store-conditionals, which
+    /// return whether they succeeded.
     only_reads_give: bool,
     locks: bool,
     /// The sets in which the ends of base relations lie.
@@ -363,72 +363,58 @@ impl Graph {
     }
 
     pub fn restrict_domain(&mut self, r: NodeId, s: NodeId) -> NodeId {
-        if self.is_empty(r) || self.is_empty(s) {
-            return self.empty_rel();
-        }
-        if self.ends_within(r, s, false, DEPTH) {
-            return r;
-        }
-        if self.ends_outside(r, s, false, DEPTH) {
-            return self.empty_rel();
-        }
-        match *self.get(r) {
-            Node::BaseRel(BaseRel::Id) => self.identity_on(s),
-            Node::IdentityOn(t) => {
-                let both = self.inter(t, s);
-                self.identity_on(both)
-            }
-            Node::RestrictDomain(r, t) => {
-                let both = self.inter(t, s);
-                self.restrict_domain(r, both)
-            }
-            Node::Cross(a, b) => {
-                let a = self.inter(a, s);
-                self.cross(a, b)
-            }
-            // Inward, to where the terms depend on less.
-            Node::Seq(a, b) => {
-                let a = self.restrict_domain(a, s);
-                self.seq(a, b)
-            }
-            // The order of the two restrictions is fixed: the domain outside.
-            _ => self.node(Node::RestrictDomain(r, s), false),
-        }
+        self.restrict(r, s, false)
     }
 
     pub fn restrict_range(&mut self, r: NodeId, s: NodeId) -> NodeId {
+        self.restrict(r, s, true)
+    }
+
+    /// `[s]; r`, or with `range` `r; [s]`.
+    fn restrict(&mut self, r: NodeId, s: NodeId, range: bool) -> NodeId {
         if self.is_empty(r) || self.is_empty(s) {
             return self.empty_rel();
         }
-        if self.ends_within(r, s, true, DEPTH) {
+        if self.ends_within(r, s, range, DEPTH) {
             return r;
         }
-        if self.ends_outside(r, s, true, DEPTH) {
+        if self.ends_outside(r, s, range, DEPTH) {
             return self.empty_rel();
         }
-        match *self.get(r) {
-            Node::BaseRel(BaseRel::Id) => self.identity_on(s),
-            Node::IdentityOn(t) => {
+        match (self.get(r).clone(), range) {
+            (Node::BaseRel(BaseRel::Id), _) => self.identity_on(s),
+            (Node::IdentityOn(t), _) => {
                 let both = self.inter(t, s);
                 self.identity_on(both)
             }
-            Node::RestrictRange(r, t) => {
+            (Node::RestrictDomain(r, t), false) | (Node::RestrictRange(r, t), true) => {
                 let both = self.inter(t, s);
-                self.restrict_range(r, both)
+                self.restrict(r, both, range)
             }
-            Node::RestrictDomain(r, t) => {
+            // The order of the two restrictions is fixed: the domain outside.
+            (Node::RestrictDomain(r, t), true) => {
                 let r = self.restrict_range(r, s);
                 self.restrict_domain(r, t)
             }
-            Node::Cross(a, b) => {
+            (Node::Cross(a, b), false) => {
+                let a = self.inter(a, s);
+                self.cross(a, b)
+            }
+            (Node::Cross(a, b), true) => {
                 let b = self.inter(b, s);
                 self.cross(a, b)
             }
-            Node::Seq(a, b) => {
+            // Inward, to where the terms depend on less.
+            (Node::Seq(a, b), false) => {
+                let a = self.restrict_domain(a, s);
+                self.seq(a, b)
+            }
+            (Node::Seq(a, b), true) => {
                 let b = self.restrict_range(b, s);
                 self.seq(a, b)
             }
-            _ => self.node(Node::RestrictRange(r, s), false),
+            (_, false) => self.node(Node::RestrictDomain(r, s), false),
+            (_, true) => self.node(Node::RestrictRange(r, s), false),
         }
     }
 
@@ -472,7 +458,7 @@ impl Graph {
         })
     }
 
-    /// The same, if it can be told without looking into the operands of either.
+    /// Whether `a` is a subset of `b`, if that shows without looking into the operands of either.
     fn whole_within(&self, a: NodeId, b: NodeId, depth: usize) -> Option<bool> {
         if a == b || self.is_empty(a) {
             return Some(true);

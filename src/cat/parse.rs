@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 160;
 /// How many postfix signs or arguments may follow one another: these nest, too.
 const MAX_CHAIN: usize = 16;
 
-/// Parses a file; an error points at what was not expected.
+/// Parses a file; an error points at the unexpected token.
 pub fn parse(source: &Source) -> Result<File> {
     let tokens = lex(source)?;
     let mut parser = Parser { source, tokens, at: 0, depth: 0 };

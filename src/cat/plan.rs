@@ -15,12 +15,11 @@ pub type NodeId = u32;
 pub enum BaseSet {
     /// `_`
     All,
-    /// Memory reads, memory writes, and both. Initial writes are writes; a read-modify-write of C, which is
-    /// one event, is both.
+    /// Memory reads. A read-modify-write of C, which is one event, is a read and a write.
     R,
-    /// Memory writes; see [`BaseSet::R`].
+    /// Memory writes; initial writes are among them.
     W,
-    /// Memory reads and writes; see [`BaseSet::R`].
+    /// Memory reads and writes.
     M,
     /// Fences of any kind.
     F,
@@ -46,7 +45,7 @@ pub enum BaseSet {
     Rreg,
     /// Register writes; see [`BaseSet::Rreg`].
     Wreg,
-    /// Register reads that feed an address; register reads that feed data.
+    /// Register reads that feed an address.
     AddrPort,
     /// Register reads that feed data.
     DataPort,
@@ -66,8 +65,8 @@ pub enum BaseRel {
     Po,
     /// Events at overlapping places. For register events: of the same register and thread.
     Loc,
-    /// Same thread; different threads. Initial writes are of no thread:
-    /// external to all but each other, as in herd.
+    /// Events of the same thread. Initial writes are of no thread: external to all but each other, as in
+    /// herd.
     Int,
     /// Different threads; see [`BaseRel::Int`].
     Ext,
@@ -87,13 +86,13 @@ pub enum BaseRel {
     /// Dependencies through the condition of a conditional select or a compare-and-swap, beyond
     /// the three above.
     PickAddr,
-    /// Such dependencies to what is written.
+    /// As `PickAddr`, to the value that is written.
     PickData,
-    /// Such dependencies to what comes after.
+    /// As `PickAddr`, to every later event.
     PickCtrl,
-    /// Read and write of one atomic instruction; of a successful exclusive pair.
+    /// The read and the write of one atomic instruction, or of a successful exclusive pair.
     Amo,
-    /// Read and write of a successful exclusive pair.
+    /// The read and the write of a successful exclusive pair.
     LxSx,
     /// Events of the same execution of an instruction.
     SameInstance,
@@ -119,8 +118,7 @@ pub enum BaseRel {
     /// Events of threads that share a group of a level (`same-workgroup`), identity included. Initial
     /// writes are of no thread and in no group.
     SameLevel(Level),
-    /// Memory events whose values differ in every execution; those whose values may differ. Only for models
-    /// that ask.
+    /// Memory events whose values differ in every execution. Only for models that ask.
     Differ,
     /// Memory events whose values may differ; see [`BaseRel::Differ`].
     MayDiffer,
@@ -149,7 +147,7 @@ pub enum Node {
     Seq(NodeId, NodeId),
     /// The pairs the other way round.
     Inverse(NodeId),
-    /// Transitive closure (`+`). Staging makes `*` and `?` of it and a union with `id`.
+    /// The transitive closure (`+`). Staging makes `*` and `?` from unions with `id`.
     Plus(NodeId),
     /// All pairs of an event of the first set and one of the second.
     Cross(NodeId, NodeId),
@@ -159,7 +157,7 @@ pub enum Node {
     Domain(NodeId),
     /// The second events of the pairs.
     Range(NodeId),
-    /// `[s]; r` and `r; [s]`, with the relation as first operand.
+    /// `[s]; r`, with the relation as first operand.
     RestrictDomain(NodeId, NodeId),
     /// `r; [s]`, with the relation as first operand.
     RestrictRange(NodeId, NodeId),
@@ -217,8 +215,9 @@ pub struct FixGroup {
     pub bodies: Vec<NodeId>,
     /// For each of them, whether it is a set (else a relation).
     pub is_set: Vec<bool>,
-    /// The group does not grow with itself. It depends on the program alone, and its value is that of its
-    /// bodies evaluated one after the other, from nothing until none gains a member.
+    /// Whether the group is not monotone in its own variables. It then depends on the program alone, and
+    /// its value is that of its bodies evaluated one after the other, from nothing until none gains a
+    /// member.
     pub iterated: bool,
 }
 
@@ -275,7 +274,7 @@ impl Node {
         a.into_iter().chain(b)
     }
 
-    /// The same node with other operands.
+    /// The node with other operands.
     pub fn map(&self, new: impl Fn(NodeId) -> NodeId) -> Node {
         match *self {
             Node::Complement(a) => Node::Complement(new(a)),

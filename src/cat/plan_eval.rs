@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// Membership; of a set, `b` is not looked at.
+    /// Whether it has the pair; for a set, whether it has `a`.
     pub fn has(&self, a: usize, b: usize) -> bool {
         match self {
             Value::Set(s) => s.contains(a),
@@ -54,7 +54,7 @@ impl Value {
         }
     }
 
-    /// The members in a row, or the row itself where it is a member of the set.
+    /// The members in a row; for a set, the row itself if it is a member.
     pub fn row(&self, a: usize) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
             Value::Set(s) => Box::new(std::iter::once(a).filter(|a| s.contains(*a))),

@@ -13,7 +13,7 @@ use litmake_base::diag::Diag;
 use litmake_ops::{Annotations, tag};
 use std::fmt;
 
-/// How deep to look for facts that only few terms need.
+/// How deep the search goes for facts that only few terms need.
 const FAR: usize = 16;
 
 /// Why there is no plan.
@@ -21,7 +21,7 @@ const FAR: usize = 16;
 pub enum StageError {
     /// The model has an error.
     Invalid(Box<Diag>),
-    /// The model asks what can only be answered over one execution, so the interpreter has to run it.
+    /// The model has a question that only an execution answers, so the interpreter must run it.
     Unstageable(Box<Diag>),
 }
 
@@ -104,7 +104,7 @@ impl Stager {
         if self.graph.is_set[id as usize] { SetOrRel::Set(id) } else { SetOrRel::Rel(id) }
     }
 
-    /// The nodes of which a node is made.
+    /// The operands of a node; for a fixpoint, the bodies of its group.
     fn parts(&self, id: NodeId) -> Vec<NodeId> {
         match *self.graph.get(id) {
             Node::Fix(g, _) => self.groups[g as usize].bodies.clone(),
@@ -294,7 +294,7 @@ impl Stager {
         }
     }
 
-    /// Keeps what checks and drawings need, in an order in which operands come first.
+    /// Keeps the nodes that checks and drawings need, operands first.
     fn finish(self, catdep: bool) -> Plan {
         let annotations = self.annotations.clone();
         let mut plan = Plan { catdep, annotations, ..Plan::default() };

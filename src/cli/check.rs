@@ -198,7 +198,10 @@ fn settle(args: &mut Args) -> Result<()> {
             common::find_profile(&Disk, name).map_err(|e| {
                 let e = e.or_at(&text, span);
                 match notation::place(name) {
-                    Some(n) => e.help(format!("--profile number {} would be meant", n + 1)),
+                    Some(n) => e.help(format!(
+                        "`{name}` stands for --profile number {}, which is not given",
+                        n + 1
+                    )),
                     None => e,
                 }
             })?;

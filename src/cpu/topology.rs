@@ -35,7 +35,7 @@ pub fn list(text: &str) -> Result<Vec<u32>, String> {
             None => (number(part)?, number(part)?),
         };
         if first > last {
-            return Err(format!("`{part}` has no processors: {first} is behind {last}"));
+            return Err(format!("the range `{part}` ends before it begins"));
         }
         for n in first..=last {
             if out.contains(&n) {
@@ -157,7 +157,7 @@ mod tests {
             ("a", "`a` is no processor: a list looks like 0,2-3"),
             ("-1", "`` is no processor: a list looks like 0,2-3"),
             ("0-", "`` is no processor: a list looks like 0,2-3"),
-            ("3-1", "`3-1` has no processors: 3 is behind 1"),
+            ("3-1", "the range `3-1` ends before it begins"),
             ("0-2,1", "processor 1 is named twice"),
             ("99999999", "`99999999` is no processor: a list looks like 0,2-3"),
         ] {

@@ -1,9 +1,9 @@
-//! From a sequence of edges to the events of a test: annotations merged, the normal rotation,
-//! locations, values, threads, and what of it is observed.
+//! Turns a sequence of edges into the events of a test: merges annotations, finds the normal rotation, and
+//! assigns locations, values and threads.
 //!
-//! This follows the method of Alglave and Maranget's diy, so that a cycle means the same test in
-//! both. It knows no instruction. Everything is done in buffers that are used again, since a
-//! family has millions of cycles.
+//! This follows the method of Alglave and Maranget's diy, so that a cycle means the same test in both. It
+//! knows no instruction. All work is done in buffers that are used again, since a family has millions of
+//! cycles.
 
 use std::cmp::Ordering;
 
@@ -13,9 +13,10 @@ use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Order, Rmw, Sd, Size, merge, s
 /// Why a sequence of edges makes no test.
 pub type Refused = &'static str;
 
-const ONE_WAY: Refused = "a cycle that leaves a thread comes back: one external edge is too few";
+const ONE_WAY: Refused =
+    "only one edge is external: a cycle that leaves a thread needs another to return";
 
-/// More locations than letters are refused.
+/// The most locations of a test: the number of names for them.
 pub const MAX_LOCS: usize = 26;
 /// The names of locations, in the order in which a cycle meets them.
 pub const LOCS: [&str; MAX_LOCS] = [
@@ -23,7 +24,7 @@ pub const LOCS: [&str; MAX_LOCS] = [
     "q", "r", "s", "t", "u", "v", "w",
 ];
 
-/// Fences of their own directly before one event.
+/// The most separate fences directly before one event.
 pub const MAX_INSERTS: usize = 3;
 
 /// One event, with the edge that starts from it.
@@ -47,7 +48,7 @@ pub struct Event {
     pub(crate) before: i32,
     /// Whether the value that is read helps to tell the cycle.
     pub(crate) telling: bool,
-    /// The fences of their own directly before it, as indices into those of the dialect.
+    /// The separate fences directly before it, as indices into those of the dialect.
     pub(crate) inserts: [u8; MAX_INSERTS],
     /// How many of `inserts` there are.
     pub(crate) n_inserts: u8,
@@ -58,9 +59,9 @@ pub struct Event {
 pub struct Writes {
     /// The content of the location after each write.
     pub(crate) cells: Vec<i32>,
-    /// Whether an access is annotated so that the final value should be looked at.
+    /// Whether the annotation of an access makes the final value worth observing.
     pub(crate) worth: bool,
-    /// Whether an access is to two elements; then the second has this value at the end.
+    /// The final value of the second element, if accesses are to two elements.
     pub(crate) pair: Option<i32>,
 }
 
@@ -287,7 +288,7 @@ impl Workshop {
             let edge = self.edges[around(from + i, n)];
             if let Kind::Insert(f) = edge.kind {
                 if matches!(before.kind, Kind::Com(Com::Rf | Com::Fr, Ie::Ext)) {
-                    return Err("a fence of its own stands behind an external edge");
+                    return Err("a separate fence stands directly behind an external edge");
                 }
                 let slot = inserts.get_mut(usize::from(count)).ok_or("too many fences at once")?;
                 *slot = f;
@@ -333,7 +334,7 @@ impl Workshop {
         if count > 0 {
             let first = self.work.first_mut().ok_or("there is no access")?;
             if matches!(before.kind, Kind::Com(Com::Rf | Com::Fr, Ie::Ext)) {
-                return Err("a fence of its own stands behind an external edge");
+                return Err("a separate fence stands directly behind an external edge");
             }
             first.inserts = inserts;
             first.n_inserts = count;
@@ -359,7 +360,9 @@ impl Workshop {
                 let start = (0..n)
                     .map(|i| around(from + i, n))
                     .find(|i| work[*i].edge.sd() == Sd::Same)
-                    .ok_or("the location changes at every step")?;
+                    .ok_or(
+                        "every edge changes the location, so that no location is accessed twice",
+                    )?;
                 let mut loc = 0usize;
                 for i in 0..n {
                     let at = around(start + i, n);
@@ -368,12 +371,14 @@ impl Workshop {
                         loc += 1;
                     }
                     if loc >= MAX_LOCS {
-                        return Err("there are more locations than letters");
+                        return Err("there are more locations than names for them");
                     }
                     work[at].loc = loc as u8;
                 }
                 if loc == 0 {
-                    return Err("the location changes once, and so does not come back");
+                    return Err(
+                        "only one edge changes the location, so the cycle does not return to the first one",
+                    );
                 }
                 self.locs = loc + 1;
                 start
@@ -381,7 +386,8 @@ impl Workshop {
             None if !shape.one_location => return Err("all accesses are at one location"),
             None => {
                 self.locs = 1;
-                one_location_start(work).ok_or("communication alone orders no values")?
+                one_location_start(work)
+                    .ok_or("there are only communication edges, which alone order no values")?
             }
         };
         for writes in &mut self.writes {
@@ -422,7 +428,7 @@ impl Workshop {
                     let size = bytes.unwrap_or(Size::WORD);
                     counter += 1;
                     if counter > Size::MOST {
-                        return Err("there are more values than a byte has");
+                        return Err("there are more writes to a byte than it has values");
                     }
                     event.before = size.of(content);
                     event.value = size.spread(counter);
@@ -440,7 +446,9 @@ impl Workshop {
                         if let Rmw::Store(op) = rmw {
                             let bit = 1 << op as u32;
                             if stored & bit != 0 {
-                                return Err("two like stores of an operation commute");
+                                return Err(
+                                    "two stores of the same operation commute, so that nothing tells their order",
+                                );
                             }
                             stored |= bit;
                         }
@@ -463,7 +471,7 @@ impl Workshop {
                 && work[i].edge.sd() == Sd::Same
                 && !a.overlaps(b)
             {
-                return Err("accesses to one location are to bytes of which none is the same");
+                return Err("two accesses to one location have no byte in common");
             }
             let before = work[around(i + n - 1, n)].edge;
             let event = &mut work[i];
@@ -523,14 +531,14 @@ impl Workshop {
                 && a.loc == b.loc
                 && b.value < a.value
             {
-                return Err("a thread goes against coherence");
+                return Err("a thread goes against coherence from its first to its last access");
             }
         }
         Ok(())
     }
 }
 
-/// Where one access has a size, each has: a whole word where none is said.
+/// If one access has a size, gives every other the size of a word.
 fn all_sized(edges: &mut [Edge]) -> Result<(), Refused> {
     let any = edges.iter().any(|e| size(e.a1).is_some() || size(e.a2).is_some());
     if !any {
@@ -540,7 +548,7 @@ fn all_sized(edges: &mut [Edge]) -> Result<(), Refused> {
         None => Ok(Some(Atom::Sized(Order::Plain, Size::WORD))),
         Some(Atom::Order(order)) => Ok(Some(Atom::Sized(order, Size::WORD))),
         Some(Atom::Sized(..)) => Ok(atom),
-        Some(_) => Err("this access has one size"),
+        Some(_) => Err("the annotation of an access fixes its size, and other accesses have sizes"),
     };
     for edge in edges.iter_mut().filter(|e| e.is_real()) {
         (edge.a1, edge.a2) = (whole(edge.a1)?, whole(edge.a2)?);
@@ -548,7 +556,7 @@ fn all_sized(edges: &mut [Edge]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The bytes to which an access is, where it says so.
+/// The bytes that an access is restricted to.
 pub fn size(atom: Option<Atom>) -> Option<Size> {
     match atom {
         Some(Atom::Sized(_, size)) => Some(size),
@@ -556,7 +564,7 @@ pub fn size(atom: Option<Atom>) -> Option<Size> {
     }
 }
 
-/// Where the values of a cycle on one location begin to count.
+/// The event at which the values of a cycle on one location begin.
 fn one_location_start(work: &[Event]) -> Option<usize> {
     let n = work.len();
     let before = |i: usize| work[around(i + n - 1, n)].edge;
@@ -570,7 +578,7 @@ fn one_location_start(work: &[Event]) -> Option<usize> {
     tests.iter().find_map(|t| (0..n).find(|i| t(*i)))
 }
 
-/// Whether what is read beside an edge shows that the edge was there.
+/// Whether the value of a read beside an edge shows the edge.
 fn valid(dialect: &Dialect, edge: Edge) -> bool {
     match edge.kind {
         Kind::Com(..) => true,

@@ -10,7 +10,7 @@ use litmake_litmus::Arch;
 pub struct FenceInfo {
     /// The name in cycles, such as `DMB.SY`.
     pub name: &'static str,
-    /// The same in the names of tests.
+    /// The name in the names of tests.
     pub lower: &'static str,
     /// The instruction, or the C memory order.
     pub text: &'static str,
@@ -331,7 +331,7 @@ static MIPS: Dialect = Dialect {
     rmw: Rmw::LxSx,
 };
 
-/// The dialect of generated tests that a word names. Compilers alone make LLVM's.
+/// The dialect of generated tests with a name. Tests in LLVM's are not generated, only compiled.
 pub fn named(word: &str) -> Option<Arch> {
     Arch::named(word).filter(|arch| of(*arch).arch == *arch)
 }

@@ -10,7 +10,7 @@ use super::cycle::{LOCS, MAX_LOCS};
 use litmake_base::diag::{Result, Source};
 use litmake_litmus::{self as litmus, Arch, Test};
 
-/// A line of an assembly thread: a range of the draft's text, and how labels stand to it.
+/// A line of an assembly thread: a range of the draft's text, with its labels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DraftLine {
     /// Where the line begins in [`Draft::text`].
@@ -19,7 +19,7 @@ pub struct DraftLine {
     pub(crate) end: u32,
     /// The label that it bears, counted from 1; 0 for none.
     pub(crate) label: u16,
-    /// The label that it ends in, being a branch.
+    /// The label at its end, if it is a branch.
     pub(crate) target: u16,
 }
 
@@ -32,7 +32,7 @@ pub enum Shown {
     Loc(u8),
 }
 
-/// How a test that a cycle gave is asked for.
+/// How a test's condition names the outcome of its cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ask {
     /// `exists` with the outcome of the cycle.
@@ -58,7 +58,7 @@ pub struct Array {
 /// The name of the object in which locations lie.
 pub(crate) const ARRAY: &str = "s";
 
-/// A test as it is being made. Its buffers are used for one test after the other.
+/// A test while it is built. Its buffers are used for one test after the other.
 #[derive(Default)]
 pub struct Draft {
     /// The dialect; `None` before the first test.

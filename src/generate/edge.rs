@@ -15,9 +15,9 @@ pub enum Dir {
 /// Whether the ends of an edge are at the same location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sd {
-    /// They are.
+    /// At the same location.
     Same,
-    /// They are not.
+    /// At different locations.
     Diff,
 }
 
@@ -76,7 +76,7 @@ pub enum RmwOp {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// And with the complement of the operand.
+    /// Bitwise and of the old value and the complement of the operand.
     Clr,
 }
 
@@ -175,7 +175,7 @@ impl Size {
         self.offset < other.offset + other.bytes && other.offset < self.offset + self.bytes
     }
 
-    /// A small value in each byte, so that what was read of it tells which it was.
+    /// A small value in each byte, so that any part that is read tells the value.
     pub fn spread(self, value: i32) -> i32 {
         (0..self.bytes).fold(0, |all, i| all | value << (8 * i))
     }
@@ -242,7 +242,7 @@ pub enum Kind {
     Insert(Fence),
     /// The read and the write of one read-modify-write.
     Rmw(Rmw),
-    /// No edge: an annotation of the event where its neighbours meet.
+    /// No edge, but the annotation of the event at which its neighbours meet.
     Id,
 }
 
@@ -251,19 +251,19 @@ pub enum Kind {
 pub struct Edge {
     /// How they are related.
     pub kind: Kind,
-    /// The annotations of the source and of the target, where they are given.
+    /// The annotation of the source, if it is given.
     pub a1: Option<Atom>,
-    /// The annotation of the target.
+    /// The annotation of the target, if it is given.
     pub a2: Option<Atom>,
 }
 
 impl Edge {
-    /// An edge that says nothing of annotations.
+    /// An edge without annotations.
     pub fn plain(kind: Kind) -> Edge {
         Edge { kind, a1: None, a2: None }
     }
 
-    /// The direction that the source must have; `None` where there is no such thing.
+    /// The direction that the source must have; `None` for an edge that is not real.
     pub fn source(self) -> Option<Dir> {
         match self.kind {
             Kind::Com(Com::Rf | Com::Co, _) => Some(Dir::W),
@@ -273,7 +273,7 @@ impl Edge {
         }
     }
 
-    /// The direction that the target must have; `None` where there is no such thing.
+    /// The direction that the target must have; `None` for an edge that is not real.
     pub fn target(self) -> Option<Dir> {
         match self.kind {
             Kind::Com(Com::Rf, _) => Some(Dir::R),
@@ -296,7 +296,7 @@ impl Edge {
         matches!(self.kind, Kind::Com(_, Ie::Ext))
     }
 
-    /// The edge as it is written: a plain access says nothing.
+    /// The edge as it is written, without annotations of plain accesses.
     pub fn bare(self) -> Edge {
         Edge { kind: self.kind, a1: settled(self.a1), a2: settled(self.a2) }
     }
@@ -311,7 +311,7 @@ impl Edge {
         matches!(self.kind, Kind::Rmw(_))
     }
 
-    /// Neither an annotation nor a fence of its own.
+    /// Whether it is neither an annotation alone nor a separate fence.
     pub fn is_real(self) -> bool {
         !matches!(self.kind, Kind::Insert(_) | Kind::Id)
     }

@@ -1,8 +1,8 @@
-//! Every cycle of a vocabulary up to a size.
+//! Enumerates every cycle of a vocabulary up to a size.
 //!
-//! A cycle is a necklace of relaxations, so necklaces are what is enumerated: each cycle is met
-//! once, not once for each of its rotations. What may stand beside what is diy's rule for the
-//! mode. It does not know how a cycle becomes a test.
+//! A cycle is a necklace of relaxations. Necklaces are enumerated, so that each cycle is met once, not once
+//! for each of its rotations. The mode says which relaxations may stand beside each other; its rules are
+//! diy's. It does not know how a cycle becomes a test.
 
 use std::ops::ControlFlow;
 
@@ -100,7 +100,7 @@ impl Default for Family {
 /// Longer cycles are not enumerated.
 pub const MAX_SIZE: usize = 24;
 
-/// One relaxation and what the search wants to know of it.
+/// A relaxation, with its properties that the search needs.
 struct Chunk {
     edges: Relaxation,
     /// External edges.
@@ -138,10 +138,10 @@ impl Chunk {
     }
 }
 
-/// A family made ready: relaxations numbered, and what may follow what.
+/// A prepared family: its relaxations, numbered, and for each the ones that may follow it.
 pub struct Search {
     chunks: Vec<Chunk>,
-    /// For each, those that may follow it, in order.
+    /// For each relaxation, those that may follow it, in order.
     next: Vec<Vec<u32>>,
     family: Family,
     /// Whether a location is atomic in all its accesses or in none.
@@ -154,9 +154,9 @@ struct Level {
     ext: usize,
     /// Internal edges since the last external one, or since the start.
     run: usize,
-    /// The same before the first external edge.
+    /// Internal edges before the first external one.
     head: usize,
-    /// How many different relaxations that have to be there are there.
+    /// How many different relaxations of `relax` the cycle has.
     relaxed: usize,
     location: Location,
 }
@@ -164,16 +164,16 @@ struct Level {
 /// Whether the location of the last event is atomic.
 #[derive(Clone, Copy, Default)]
 struct Location {
-    /// `None` where no event of it is known as a whole: of the first event half is behind the end.
+    /// `None` while no event of the location is known completely: the first event's other edge comes last.
     atomic: Option<bool>,
     /// Whether an annotation was met since the last edge.
     annotated: bool,
-    /// The last edge, where there was one: whether it stays at its location.
+    /// Whether the last edge stays at its location; `None` before the first edge.
     stays: Option<bool>,
 }
 
 impl Location {
-    /// Goes along a relaxation; nothing where a location would be atomic here and not there.
+    /// The state after a relaxation; `None` if a location would be atomic in some accesses only.
     fn along(mut self, edges: &[Edge]) -> Option<Location> {
         for edge in edges {
             self.annotated |= settled(edge.a1).is_some();
@@ -265,7 +265,7 @@ impl Search {
 
 struct Run<'a> {
     search: &'a Search,
-    /// From 1 on.
+    /// The relaxations of the cycle; the first is at index 1.
     word: [usize; MAX_SIZE + 1],
     edges: Vec<Edge>,
     f: &'a mut dyn FnMut(&[Edge]) -> ControlFlow<()>,
@@ -344,7 +344,7 @@ impl Run<'_> {
         flow
     }
 
-    /// A whole necklace.
+    /// Offers a complete necklace to `f`.
     fn offer(&mut self, t: usize, level: Level, longest: usize) -> ControlFlow<()> {
         let search = self.search;
         let family = &search.family;
@@ -378,7 +378,7 @@ pub fn occurs(sequence: &[Edge], cycle: &[Edge]) -> bool {
         })
 }
 
-/// The edges at which relaxations meet, past fences of their own.
+/// The last edge of a relaxation that is no separate fence.
 fn last(r: &[Edge]) -> Edge {
     *r.iter().rev().find(|e| !matches!(e.kind, Kind::Insert(_))).unwrap_or(&r[0])
 }

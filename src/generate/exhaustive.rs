@@ -1,8 +1,7 @@
-//! Every small program up to symmetry: threads of reads and writes, with what orders them.
+//! Enumerates every small program up to symmetry: threads of reads and writes, with the order between them.
 //!
-//! Programs that differ only in the order of threads and the names of locations are one. Cycles
-//! are not asked for, so this finds what no vocabulary of cycles contains. It does not know
-//! models.
+//! Programs that differ only in the order of threads and the names of locations are one. They need not be
+//! cycles, so this finds programs that no vocabulary of cycles contains. It does not know models.
 
 use std::ops::ControlFlow;
 
@@ -22,7 +21,7 @@ pub enum Between {
     Fence,
     /// One of the dialect's other fences, by number.
     Weak(Fence),
-    /// A dependency of the next one on this one, which reads.
+    /// A dependency of the next access on this one, which is a read.
     Dep(DepKind),
 }
 
@@ -35,8 +34,8 @@ pub struct Access {
     pub loc: u8,
     /// The annotation that it bears.
     pub atom: Option<Atom>,
-    /// Whether a read-modify-write makes it: one that writes what it is given, or one that leaves
-    /// what it reads.
+    /// Whether a read-modify-write makes it. That of a write is an exchange; that of a read writes back
+    /// what it read.
     pub rmw: bool,
     /// The order between it and the next access.
     pub between: Between,
@@ -79,7 +78,7 @@ impl Bounds {
     }
 }
 
-/// More events make more programs than anyone can look at.
+/// The most events; with more there are too many programs.
 pub const MAX_EVENTS: usize = 8;
 
 /// Calls `f` on every program with exactly this many events and, in it, `ordered` accesses that
@@ -253,7 +252,7 @@ pub fn emit(
     emit::emit(dialect, shop, &style, draft)
 }
 
-/// A program as events, as if a cycle had given them.
+/// Writes the events of a program into a workshop, as if a cycle had made them.
 fn fill(dialect: &Dialect, program: &Program, shop: &mut Workshop) -> Result<(), Refused> {
     shop.events.clear();
     shop.threads.clear();
@@ -320,7 +319,7 @@ fn fill(dialect: &Dialect, program: &Program, shop: &mut Workshop) -> Result<(),
     Ok(())
 }
 
-/// A name that says what the program is: directions, locations and what orders them.
+/// A name made of the program's directions, locations and orders.
 pub fn name(dialect: &Dialect, program: &Program) -> String {
     use std::fmt::Write;
     let mut out = String::new();

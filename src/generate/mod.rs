@@ -59,22 +59,6 @@ impl Maker {
     ) -> Result<(), Refused> {
         self.shop.resolve(cycle)?;
         self.shop.normalise()?;
-        self.finish(dialect, shape, style)
-    }
-
-    /// The same without looking for the normal rotation first.
-    pub fn make_as_is(
-        &mut self,
-        dialect: &Dialect,
-        cycle: &[Edge],
-        shape: &Shape,
-        style: &Style,
-    ) -> Result<(), Refused> {
-        self.shop.resolve(cycle)?;
-        self.finish(dialect, shape, style)
-    }
-
-    fn finish(&mut self, dialect: &Dialect, shape: &Shape, style: &Style) -> Result<(), Refused> {
         self.shop.build(dialect, shape)?;
         emit::emit(dialect, &self.shop, style, &mut self.draft)?;
         self.namer.name(dialect, &self.shop.edges, &mut self.draft.name);
@@ -99,7 +83,8 @@ pub struct Tally {
     dropped: Vec<(Refused, u64)>,
 }
 
-/// Why something that makes a test is not among the tests; other reasons say why it makes none.
+/// A reason why a candidate is no test. This and the next ones leave out good tests; all others say why
+/// there is none.
 pub const REPEATED: Refused = "the same test as another";
 /// A reason: only some families of cycles were asked for.
 pub const OTHER_FAMILY: Refused = "of a family that was not asked for";
@@ -113,12 +98,12 @@ pub const SAMPLED: Refused = "not in the sample";
 pub const LIMITED: Refused = "beyond the limit";
 
 impl Tally {
-    /// Counts one that was looked at.
+    /// Counts a candidate that was dropped for a reason.
     pub fn drop(&mut self, why: Refused) {
         self.dropped_many(why, 1);
     }
 
-    /// Counts so many that were looked at, and dropped for a reason.
+    /// Counts candidates that were dropped for a reason.
     pub(crate) fn dropped_many(&mut self, why: Refused, n: u64) {
         if n == 0 {
             return;
@@ -144,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// How many were the same test as another.
+    /// The number of candidates that were the same test as another.
     pub fn repeated(&self) -> u64 {
         self.dropped.iter().filter(|(w, _)| *w == REPEATED).map(|(_, n)| n).sum()
     }
@@ -157,7 +142,7 @@ impl Tally {
     }
 }
 
-/// The first 128 bits of a hash; two tests have the same with a chance that does not count.
+/// The first 128 bits of a hash; the chance that two tests share them is negligible.
 pub fn short(hash: &blake3::Hash) -> u128 {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash.as_bytes()[..16]);
@@ -197,13 +182,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Notes a test by its hash; whether it is new.
+    /// Notes a test by its hash; returns whether it is new.
     pub fn insert(&mut self, hash: &blake3::Hash) -> bool {
         self.hashes.insert(short(hash))
     }
 }
 
-/// A generated test, away from the buffers it was made in.
+/// A generated test, copied out of the buffers in which it was made.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The name of the test.
@@ -322,7 +307,7 @@ pub fn take(draft: &mut Draft) -> Made {
     made(draft, &hash)
 }
 
-/// The same where the hash is known.
+/// Copies a test, whose canonical hash is known, out of its buffers.
 pub fn made(draft: &Draft, hash: &blake3::Hash) -> Made {
     let mut text = String::with_capacity(512);
     draft.print(&mut text);

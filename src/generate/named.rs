@@ -1,5 +1,5 @@
-//! Classical tests by their names: the cycle that `MP+dmb.sy+addr` stands for. It is the way back from
-//! what `name` does, and asks it what each relaxation is called, so that no name is known twice.
+//! Finds the cycle of a classical test by its name, such as `MP+dmb.sy+addr`. It inverts `name`, and asks
+//! it for the name of each relaxation, so that no name is stated twice.
 
 use super::dialect::Dialect;
 use super::edge::{Dir, Edge};
@@ -64,8 +64,8 @@ fn family(test: &str) -> Option<(&'static str, &str)> {
     Some((longest, &test[longest.len()..]))
 }
 
-/// One part for each thread: none says program order for all, and one with an `s` behind it says that
-/// one for all.
+/// One part for each thread. Without any part, all are program order; one part with an `s` behind it stands
+/// for all.
 fn parts<'a>(rest: &'a str, count: usize, default: &'a str) -> Option<Vec<&'a str>> {
     let Some(rest) = rest.strip_prefix('+') else { return Some(vec![default; count]) };
     let parts: Vec<&str> = rest.split('+').collect();

@@ -58,7 +58,9 @@ impl Observe {
     pub fn plan(self, shop: &Workshop, optimise: bool) -> Result<Plan, Refused> {
         debug_assert!(shop.locs <= LOCS.len());
         if self == Observe::Local && shop.events.iter().any(|e| size(e.atom).is_some()) {
-            return Err("a thread would look at its location in one size");
+            return Err(
+                "threads that read at their end would read one size of a location with several",
+            );
         }
         let mut plan = Plan { registers: self != Observe::Final, ..Plan::default() };
         plan.local = self == Observe::Local;
@@ -69,14 +71,14 @@ impl Observe {
             let count = writes.cells.len();
             let observed = matches!(self, Observe::Accept | Observe::Force);
             if writes.pair.is_some() && observed && count > 1 {
-                return Err("an observer sees one element of two");
+                return Err("an observer thread would see only one of a location's two elements");
             }
             match self {
                 Observe::Both => plan.finals.push((loc, last)),
                 // One write more cannot be told from its value alone.
                 Observe::Final => plan.finals.push((loc, last)),
                 Observe::Registers if count > 1 => {
-                    return Err("two writes to one location are not told apart by registers");
+                    return Err("registers do not tell the order of two writes to one location");
                 }
                 Observe::Registers => {}
                 _ if count == 1 => {
@@ -90,7 +92,7 @@ impl Observe {
                     }
                 }
                 Observe::Avoid | Observe::Accept if count == 2 => plan.finals.push((loc, last)),
-                Observe::Avoid => return Err("this needs an observer"),
+                Observe::Avoid => return Err("it needs an observer thread"),
                 Observe::Accept | Observe::Force => {
                     plan.observers.push((loc, writes.cells.iter().copied().collect()));
                     if worth || !optimise {
@@ -103,7 +105,7 @@ impl Observe {
             // Without registers, reads must tell nothing that final values do not.
             let needed = shop.events.iter().any(|e| e.dir == Dir::R && e.telling && !e.rmw);
             if needed && plan.finals.is_empty() {
-                return Err("no final value tells this cycle");
+                return Err("final values alone do not tell the cycle");
             }
         }
         Ok(plan)

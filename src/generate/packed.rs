@@ -1,7 +1,6 @@
-//! Texts of generated tests, kept small: they are much alike, so each is written as what it has
-//! of a text that all of its dialect resemble.
+//! Compresses the texts of generated tests, with a typical text of the dialect as dictionary.
 //!
-//! It knows nothing of what the texts say.
+//! It does not know the content of the texts.
 
 use std::sync::OnceLock;
 

@@ -45,7 +45,7 @@ pub struct Recipe {
     pub threads: usize,
     /// Whether it has exactly as many.
     pub exact_threads: bool,
-    /// How many events, and fences of their own, a thread has at most.
+    /// How many events and separate fences a thread has at most.
     pub per_thread: usize,
     /// How many different relaxations of `relax` a cycle has, at least and at most; one where it is
     /// `None`.
@@ -58,7 +58,7 @@ pub struct Recipe {
     pub ask: Ask,
     /// The C type of locations.
     pub base: Text,
-    /// The type of every second location, where it is another; empty where not.
+    /// The type of every second location; empty if all have one type.
     pub second: Text,
     /// The name of an [`Objects`].
     pub objects: Text,
@@ -75,7 +75,7 @@ fn text(value: &str) -> Text {
 }
 
 impl Recipe {
-    /// A recipe for nothing, with the values that hold where a user says nothing.
+    /// A recipe for no test, with every option at its default.
     pub fn new(arch: Arch) -> Recipe {
         Recipe {
             arch,
@@ -148,7 +148,7 @@ impl Recipe {
             let vary = |relaxations: &[Relaxation]| {
                 syntax::vary(relaxations, &variation).ok_or_else(|| {
                     let most = syntax::MAX_RELAXATIONS;
-                    Diag::new("with these annotations the vocabulary stands for too much")
+                    Diag::new("the vocabulary with these annotations has too many relaxations")
                         .help(format!("at most {most} relaxations; name fewer annotations"))
                 })
             };
@@ -244,7 +244,7 @@ fn atoms(dialect: &Dialect, texts: &[Text]) -> Result<Vec<Option<super::edge::At
     Ok(out)
 }
 
-/// The one of several words that a text says.
+/// The choice that a text names.
 pub fn choose<T: Copy>(t: &Text, what: &str, names: &[(&'static str, T)]) -> Result<T> {
     match names.iter().find(|(n, _)| *n == &*t.text) {
         Some((_, value)) => Ok(*value),

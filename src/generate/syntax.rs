@@ -5,8 +5,6 @@
 //! what stands before it optional. In a cycle blanks and commas are sequence; at the top of a
 //! vocabulary they are choice.
 
-use std::fmt::Write;
-
 use super::dialect::Dialect;
 use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Ie, Kind, Rmw, Sd, may_precede, settled};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -60,15 +58,15 @@ pub fn tidy(relaxations: &mut Vec<Relaxation>) {
 pub struct Variation<'a> {
     dialect: &'a Dialect,
     atoms: Vec<Option<Atom>>,
-    /// Whether annotations that do not fit the direction of an access are left out. What fits a
-    /// read-modify-write is another matter.
+    /// Whether annotations are left out that do not fit the direction of an access. Read-modify-writes are
+    /// checked elsewhere.
     by_direction: bool,
 }
 
 impl<'a> Variation<'a> {
-    /// Over a list of annotations, where `None` is a plain access. A vocabulary that annotates
-    /// nothing itself is made of accesses that say what they are, so that each test comes from
-    /// one cycle; else an access that says nothing takes what its neighbour says.
+    /// Varies over a list of annotations, where `None` is a plain access. If the vocabulary has no
+    /// annotation, each access gets an explicit one, so that each test comes from one cycle. Otherwise an
+    /// access without annotation takes its neighbour's.
     pub fn new(dialect: &'a Dialect, atoms: &[Option<Atom>], vocabulary: &[Relaxation]) -> Self {
         let edges = || vocabulary.iter().flatten();
         let open = edges().any(|e| e.a1.is_some() || e.a2.is_some() || e.kind == Kind::Id);
@@ -193,11 +191,11 @@ impl<'a> Parser<'a> {
                 for a in &out {
                     for b in &item {
                         if next.len() > MAX_RELAXATIONS || a.len() + b.len() > MAX_EDGES {
-                            return Err(self.error(start, "this stands for too much").help(
-                                format!(
+                            return Err(self
+                                .error(start, "this has too many or too long alternatives")
+                                .help(format!(
                                     "at most {MAX_RELAXATIONS} relaxations of {MAX_EDGES} edges"
-                                ),
-                            ));
+                                )));
                         }
                         next.push(a.iter().chain(b).copied().collect());
                     }
@@ -206,7 +204,7 @@ impl<'a> Parser<'a> {
             }
             if out.len() > MAX_RELAXATIONS {
                 return Err(self
-                    .error(start, "this stands for too much")
+                    .error(start, "this has too many alternatives")
                     .help(format!("at most {MAX_RELAXATIONS} relaxations")));
             }
         }
@@ -620,19 +618,4 @@ pub fn print(dialect: &Dialect, edges: &[Edge]) -> String {
         print_edge(dialect, *edge, &mut out);
     }
     out
-}
-
-/// A relaxation as a vocabulary has it: in brackets where it has several edges.
-pub fn print_relaxation(dialect: &Dialect, relaxation: &[Edge]) -> String {
-    let mut out = String::new();
-    for (i, edge) in relaxation.iter().enumerate() {
-        out.push_str(if i > 0 { "," } else { "" });
-        print_edge(dialect, *edge, &mut out);
-    }
-    if relaxation.len() == 1 {
-        return out;
-    }
-    let mut bracketed = String::new();
-    let _ = write!(bracketed, "[{out}]");
-    bracketed
 }

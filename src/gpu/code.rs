@@ -1,8 +1,8 @@
-//! The SPIR-V of the pass that runs a test, in every variant: what litmake writes itself, or what
-//! naga makes of the WGSL. Where naga's goes to a driver by way of wgpu, wgpu asks naga for the same:
-//! the options here are those of wgpu's Vulkan back end.
+//! The SPIR-V of the pass that runs a test, in every variant: either litmake writes it, or naga translates
+//! the WGSL. wgpu has naga translate the same WGSL for a driver, so the options here are those of wgpu's
+//! Vulkan back end.
 //!
-//! It does not know devices, but for what of a driver decides how naga writes.
+//! It does not know devices, only the properties of a driver that decide how naga writes.
 
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};

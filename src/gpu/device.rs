@@ -1,7 +1,7 @@
 //! Finding a GPU and talking to it: adapters, pipelines, submissions under a watchdog.
 //!
-//! It does not know what tests are. A device that is lost or hangs is an error of what was being
-//! done; the caller opens a new one and goes on.
+//! It does not know what tests are. If a device is lost or hangs, the current work fails; the caller opens
+//! a new one and goes on.
 
 use std::future::Future;
 use std::pin::pin;
@@ -63,12 +63,12 @@ impl Info {
         }
     }
 
-    /// Whether it is made in software.
+    /// Whether it is a device in software.
     pub(crate) fn is_cpu(&self) -> bool {
         self.kind == "cpu"
     }
 
-    /// As result files have it.
+    /// The description in the form of result files.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name,
@@ -119,7 +119,7 @@ pub fn list() -> Vec<Info> {
     ranked().into_iter().map(|(i, _)| i).collect()
 }
 
-/// Finds out what a device is without opening it.
+/// Describes a device without opening it.
 pub fn choose(name: Option<&str>) -> Result<Info> {
     pick(name).map(|(info, _)| info)
 }
@@ -223,14 +223,14 @@ fn driver_of(adapter: &wgpu::Adapter) -> Driver {
     out
 }
 
-/// Which words a device takes that are not naga's.
+/// The SPIR-V that a device takes besides naga's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Passes {
-    /// Any at all.
+    /// Whether it takes any.
     words: bool,
-    /// The Vulkan memory model.
+    /// Whether it may declare the Vulkan memory model.
     model: bool,
-    /// The scope of the device in it.
+    /// Whether that model has the scope of the device.
     device_scope: bool,
 }
 

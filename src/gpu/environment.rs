@@ -7,7 +7,7 @@ use litmake_devices::random::{Rng, SeedRandom};
 
 /// Threads in a workgroup.
 pub const WORKGROUP: u32 = 256;
-/// More workgroups are not dispatched.
+/// The most workgroups that are dispatched.
 pub const MAX_WORKGROUPS: u32 = 1024;
 
 environment! {
@@ -50,7 +50,7 @@ environment! {
 /// How instances are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// An instance a testing thread.
+    /// As many instances as testing threads.
     Parallel,
     /// One instance in all.
     Single,
@@ -117,7 +117,7 @@ impl Preset {
         }
     }
 
-    /// The first environments that a seed gives.
+    /// The first environments of a seed.
     pub fn draw(self, seed: &str, count: u32) -> Vec<Environment> {
         let mut random = SeedRandom::new(seed);
         let one = |_| {
@@ -166,7 +166,7 @@ impl Environment {
         }
     }
 
-    /// Says what about it cannot run.
+    /// Checks that it can run; the error says why not.
     pub fn check(&self) -> Result<(), String> {
         range("testingWorkgroups", self.testing_workgroups, 2, MAX_WORKGROUPS)?;
         range("maxWorkgroups", self.max_workgroups, self.testing_workgroups, MAX_WORKGROUPS)?;

@@ -9,7 +9,7 @@ use super::environment::{Environment, Scheme, WORKGROUP};
 use super::program::{MAX_LOCATIONS, Program};
 use super::wgsl::{Memory, Params, Shape};
 
-/// The artifact's multipliers, and primes to take in their place.
+/// The artifact's multiplier, and primes in its place where it does not fit.
 const FIRST: [u32; 3] = [109, 107, 113];
 const OTHERS: [u32; 8] = [419, 1031, 421, 1033, 431, 1039, 433, 1049];
 

@@ -16,7 +16,7 @@ use litmake_sim::{Model, Options, Simulator};
 pub const MODEL: &str = "wgsl-rel-acq";
 /// The model of tests whose accesses acquire or release, or whose fences do one of the two.
 pub const ORDERED: &str = "vulkan";
-/// More outcomes than this are not counted one by one.
+/// The most outcomes of a test.
 const MAX_OUTCOMES: u64 = 1 << 16;
 
 /// Models that tests are judged by; made once for many tests.
@@ -264,7 +264,7 @@ fn sequential(program: &Program) -> BTreeSet<Vec<u32>> {
     out
 }
 
-/// For each observed thing, one more than the largest value that it could have.
+/// For each observed place, one more than the largest value that it could have.
 fn radix(program: &Program) -> Vec<u32> {
     let inits: Vec<u64> = program.locations.iter().map(|(_, v)| u64::from(*v)).collect();
     let mut memory = inits.clone();

@@ -187,7 +187,7 @@ impl RmwOp {
 }
 
 impl Program {
-    /// Makes what a GPU runs of a C test; an error names what it cannot run.
+    /// Translates a C test; an error names the part that a GPU cannot run.
     pub(crate) fn new(test: &Test) -> Result<Program> {
         if test.arch != Arch::C {
             return Err(Diag::new(format!(
@@ -239,7 +239,7 @@ impl Program {
                         return Err(Diag::at(
                             &test.source,
                             item.span,
-                            "a value of 32 bits is expected",
+                            "expected an initial value of 32 bits",
                         ));
                     }
                 },
@@ -276,7 +276,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Names of what an outcome shows: the registers, then the locations.
+    /// The places whose values make up an outcome: the registers, then the locations.
     pub fn observed(&self) -> Vec<Place> {
         let registers =
             self.registers.iter().map(|(t, r)| Place::Reg { thread: *t, name: r.clone() });
@@ -284,7 +284,7 @@ impl Program {
         registers.chain(mem).collect()
     }
 
-    /// Whether the compiler is not to see that accesses go to one place.
+    /// Whether the compiler must not see that accesses go to one place.
     pub fn hides_places(&self) -> bool {
         self.views || self.locations.len() == 1
     }
@@ -298,7 +298,7 @@ impl Program {
         !self.threads.iter().flatten().all(plain)
     }
 
-    /// Whether accesses do.
+    /// Whether accesses acquire or release.
     pub fn has_ordered_accesses(&self) -> bool {
         let accesses = self.threads.iter().flatten().filter(|op| op.location().is_some());
         let mut orders = accesses.map(Op::order);
@@ -385,8 +385,8 @@ impl Program {
     }
 }
 
-/// Refuses a location that is no word of 32 bits: code for GPUs has no others here, and a test that
-/// ran with words in place of what it asks for would be another test.
+/// Refuses a location that is no word of 32 bits. Generated code has no others, and a test that ran with
+/// words in place of its own types would be another test.
 fn is_word(name: &str, ty: &Type) -> Result<()> {
     let width = match size_of(ty) {
         Some(WORD) => return Ok(()),

@@ -37,8 +37,8 @@ struct Going<'a> {
     is_done: bool,
 }
 
-/// Runs tests for a budget; `keep` is told what each gave in which environment. Gives what became of
-/// each, and the time that they took.
+/// Runs tests for a budget. `keep` receives each result with its environment. Returns how each test ended,
+/// and the time that all took.
 pub fn run(
     session: &mut Session,
     turns: Vec<Turn>,

@@ -1,4 +1,4 @@
-//! Tests on one device, over many environments, and what it takes to go on when it is lost.
+//! Runs tests on one device in many environments, and opens the device again when it is lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use litmake_devices::record::{Cell, Record, UNKNOWN};
 use litmake_litmus::Test;
 use litmake_mutate::mcm;
 
-/// A test with what must be known of it to run it and to say what came out.
+/// A test with everything that running it and naming its outcomes needs.
 #[derive(Clone)]
 pub struct Prepared {
     /// Its name in results.
@@ -36,7 +36,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes a C test ready. Its info lines say whether it is a mutant, and what results call it.
+    /// Prepares a C test. Its info lines say whether it is a mutant, and its name in results.
     pub fn new(test: &Test, scheme: Scheme, models: &mut Models) -> Result<Prepared> {
         let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
         let is_mutant = info("Mutates").is_some();
@@ -243,7 +243,7 @@ pub struct Session {
     pub timeout: Duration,
 }
 
-/// So many tests stay compiled: a search goes from one to the next and back.
+/// The most tests that stay compiled: a search goes from one to the next and back.
 pub const MAX_LOADED: usize = 128;
 /// A device that is lost more often is not opened again.
 const MAX_LOST: u32 = 8;
@@ -376,8 +376,8 @@ impl Session {
         Ok(cell(&measured, test))
     }
 
-    /// Runs a test in all environments of a setup but those that are known; `stop` is asked between
-    /// them, and `keep` is told what each gave. What was measured stays whatever ends it.
+    /// Runs a test in all environments of a setup without a recorded result. `stop` is asked between them,
+    /// and `keep` receives each result. An early end loses no measurement.
     pub fn record(
         &mut self,
         test: &Prepared,

@@ -1,6 +1,5 @@
-//! How fast a device is at what tests do, measured by kernels that do nothing else: bytes that a copy
-//! moves, operations on numbers, atomic operations. And how much of that a test reached, by an
-//! estimate of what an instance costs.
+//! Measures the speed of a device by kernels that only copy bytes, compute, or do atomic operations.
+//! Estimates from the cost of an instance how much of that speed a test reached.
 //!
 //! It does not know how tests are chosen.
 
@@ -39,14 +38,14 @@ pub struct Cost {
     pub atomics: u64,
 }
 
-/// How much of a device tests reached.
+/// How much of a device's speed a test reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
     /// Instances a second of the device's time, where it tells, or of all.
     pub(crate) instances: f64,
     /// The share of the time in which the device was at work.
     pub(crate) busy: Option<f64>,
-    /// Shares of what the device does in a second.
+    /// The share of the bytes that the device copies in a second.
     pub(crate) bytes: f64,
     /// The share of its operations on numbers.
     pub(crate) operations: f64,
@@ -57,7 +56,7 @@ pub struct Reached {
 /// Words of each half of the copy.
 const COPY: u32 = 1 << 24;
 const ROUNDS: u32 = 256;
-/// A kernel is run for at least so long.
+/// The least time for which a kernel is run.
 const ENOUGH: Duration = Duration::from_millis(60);
 
 const KERNELS: &str = "
@@ -218,8 +217,7 @@ impl Cost {
     }
 }
 
-/// How many instructions of a module do something: those of functions, without labels, branches, and
-/// what stands for structure alone.
+/// How many instructions of a module compute: those in functions, without labels, branches, and structure.
 fn instructions(words: &[u32]) -> u64 {
     const FUNCTION: u32 = 54;
     const STRUCTURE: [u32; 9] = [54, 55, 56, 59, 245, 246, 247, 248, 249];

@@ -11,7 +11,7 @@ use litmake_base::failure::Failure;
 use litmake_devices::tuning::Key;
 use litmake_stats::search::Bench;
 
-/// Whose results those of a device are.
+/// The key under which results of a device and a variant are recorded.
 pub fn key(info: &Info, variant: Variant) -> Key {
     Key {
         vendor: info.vendor,
@@ -40,7 +40,7 @@ pub struct OnDevice<'a> {
     runs: u64,
 }
 
-/// Searches end after so many failures.
+/// The failures after which a search ends.
 const MAX_FAILURES: usize = 100;
 
 impl<'a> OnDevice<'a> {

@@ -1,5 +1,5 @@
-//! How the code of a test is made: what writes it, which memory model it declares, what a compiler
-//! adds to it. It knows no device.
+//! The variants of a test's code: the translator to SPIR-V, the memory model that it declares, and the
+//! checks that a compiler adds. It knows no device.
 
 /// Which memory model a module declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ impl Variant {
         }
     }
 
-    /// Whether it can say how far an access or a fence reaches, and what an access orders.
+    /// Whether the code can state the scope of an access or a fence, and the order of an access.
     pub fn has_words(self) -> bool {
         matches!(self.code, Code::Words(_))
     }

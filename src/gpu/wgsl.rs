@@ -59,17 +59,19 @@ impl Shape {
         }
     }
 
-    /// Says what about it cannot be, for a test and the way its code is made.
+    /// Checks that a test can be laid out so, with code of a variant; the error says why not.
     pub fn check(&self, program: &Program, variant: Variant) -> Result<(), String> {
         let no = |what: &str| Err(what.to_string());
         if self.memory == Memory::Workgroup && self.reach == Reach::Workgroups {
-            return no("threads in different workgroups share no workgroup memory");
+            return no(
+                "threads in different workgroups share no workgroup memory; use storage memory",
+            );
         }
         if self.scheme == Scheme::Single && self.reach != Reach::Workgroups {
-            return no("a single instance runs between workgroups alone");
+            return no("a single instance runs between workgroups only: leave out `reach`");
         }
         if self.memory == Memory::Workgroup && program.locations.iter().any(|(_, v)| *v != 0) {
-            return no("workgroup memory starts as 0");
+            return no("workgroup memory starts as 0, so all locations must");
         }
         if let Reach::Subgroup(size) = self.reach
             && (!size.is_power_of_two()
@@ -109,7 +111,7 @@ impl Shape {
 
 /// Words of memory that workgroup memory has room for.
 const WORKGROUP_WORDS: u32 = 4096;
-/// Larger tables of outcomes are not gathered in a workgroup first.
+/// The most outcomes that a workgroup counts in its own memory before it adds its counts to all.
 const LOCAL_OUTCOMES: usize = 1024;
 /// The value of a register that no read has set.
 pub const UNSET: u32 = u32::MAX;
@@ -524,8 +526,8 @@ impl Writer<'_> {
     }
 }
 
-/// Two accesses of one thread to one location, one after the other, go by different views of it, and the first of a
-/// thread by the other view than that of the thread before.
+/// The view by which an access goes: successive accesses of a thread to one location alternate between the
+/// two views, and the first access of a thread takes the other view than that of the thread before.
 pub fn view(program: &Program, shape: &Shape, thread: usize, op: usize) -> usize {
     if !shape.aliased {
         return 0;

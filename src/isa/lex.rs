@@ -1,6 +1,7 @@
-//! Reading the operands of one line of assembly; and what else several instruction sets need.
+//! Reads the operands of one line of assembly. Also has other small parts that several instruction sets
+//! share.
 //!
-//! It knows no instruction set: what a word means is for its caller to say.
+//! It knows no instruction set: its caller knows what a word means.
 
 use super::microcode::{Emit, Labels};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -231,7 +232,7 @@ fn number(word: &str) -> Option<i128> {
     }
 }
 
-/// The instruction that a branch to `name` goes to, or an error that names a label like it.
+/// The instruction that a branch to `name` goes to; an error suggests a label with a similar name.
 pub fn target(labels: &Labels, name: &str, from: usize, at: &Cursor) -> Result<Label> {
     labels.find(name, from).ok_or_else(|| {
         let diag = at.fail(&format!("no label `{name}` in this thread"));
@@ -258,7 +259,7 @@ pub(crate) const SYMBOLIC: u16 = 256;
 pub struct Names(Vec<String>);
 
 impl Names {
-    /// The register that `%name` means; `None` where there are too many.
+    /// The symbolic register `%name`; `None` if there are too many.
     pub fn intern(&mut self, name: &str) -> Option<R> {
         let index = match self.0.iter().position(|n| n == name) {
             Some(index) => index,
@@ -282,7 +283,7 @@ pub fn is_symbolic(word: &str) -> bool {
     word.len() > 1 && word.starts_with('%')
 }
 
-/// The error for a mnemonic that nothing is known of.
+/// The error for an unknown mnemonic.
 pub fn unknown<'c>(
     at: &Cursor,
     set: &str,

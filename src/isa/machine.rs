@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-/// One instruction as it lies in memory.
+/// A decoded instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The address of its first byte.

@@ -104,7 +104,7 @@ impl Emit {
         self.int(n as u128 & mask(width))
     }
 
-    /// A temporary that takes what a register holds.
+    /// A temporary with the value of a register.
     pub(crate) fn read(&mut self, reg: Reg, port: Port) -> Temp {
         let dst = self.temp();
         self.op(Op::ReadReg { dst, reg, port });
@@ -332,7 +332,7 @@ struct After {
 }
 
 impl After {
-    /// Adds what a list of ops may jump to, and says whether it may also fall through.
+    /// Adds the targets of a list of ops; returns whether control may also fall through.
     fn add(&mut self, ops: &[Op]) -> bool {
         for op in ops {
             match op {
@@ -372,7 +372,7 @@ fn live_before(ops: &[Op], mut live: u64, bit: &impl Fn(Reg) -> u64) -> u64 {
     live
 }
 
-/// Drops the writes that are dead where `live` is what is read later; gives what is live before.
+/// Drops dead writes, if the registers `live` are read later; returns those that are live before.
 fn drop_dead_writes(ops: &mut Vec<Op>, mut live: u64, bit: &impl Fn(Reg) -> u64) -> u64 {
     let mut kept = Vec::with_capacity(ops.len());
     for mut op in std::mem::take(ops).into_iter().rev() {

@@ -42,7 +42,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
     }
 }
 
-/// The same, for machines that have more than the base.
+/// The instruction set for machines with these features.
 pub fn with(arch: Arch, features: Features) -> Option<&'static dyn Isa> {
     match arch {
         Arch::AArch64 if features.lse2 => Some(&aarch64::AArch64 { lse2: true }),

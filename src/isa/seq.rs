@@ -329,7 +329,7 @@ pub fn address(loc: u16, off: i64) -> u128 {
     (0x10_0000 + 0x1000 * i128::from(loc) + i128::from(off)) as u128
 }
 
-/// Code that computes what has no value is wrong.
+/// The number in a value; panics for a result without a value.
 fn number(value: Option<Val>) -> u128 {
     match value {
         Some(Val::Int(n)) => n,

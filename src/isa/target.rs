@@ -171,20 +171,20 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
     })
 }
 
-/// Whether code on numbers in floating point is lifted.
+/// Whether floating-point code is lifted.
 pub fn lifts_floats(arch: Arch) -> bool {
     matches!(arch, Arch::AArch64 | Arch::X86_64 | Arch::RiscV)
 }
 
-/// A value that code computes from where it stands.
+/// A value that code computes from its own address.
 pub enum Special {
     /// The register takes this address.
     Set(String, u64),
-    /// The register takes what lies at this address: so many bytes, sign-extended or not.
+    /// The register takes the value at this address: its bytes, and whether it is sign-extended.
     Load(String, u64, u8, bool),
 }
 
-/// Conditions and those that hold where they do not.
+/// Pairs of opposite conditions.
 const OPPOSITES: [(&str, &str); 7] = [
     ("EQ", "NE"),
     ("CS", "CC"),
@@ -246,7 +246,7 @@ impl Target {
         }
     }
 
-    /// Whether instructions behind jumps are executed before them.
+    /// Whether the instruction behind a jump is executed before it.
     pub fn has_delay_slots(&self) -> bool {
         self.arch == Arch::Mips
     }
@@ -267,8 +267,8 @@ impl Target {
         Some(out)
     }
 
-    /// An instruction under a condition as a branch to [`RETURN`] where it does not hold, and the
-    /// instruction without it.
+    /// Splits a conditional instruction into a branch to [`RETURN`], taken if the condition does not hold,
+    /// and the instruction without its condition.
     pub fn unless(&self, d: &Decoded) -> Option<(Decoded, Decoded)> {
         if self.arch != Arch::Arm || d.mnemonic.len() < 4 {
             return None;
@@ -285,18 +285,19 @@ impl Target {
         Some((branch, Decoded { mnemonic: stem.to_string(), ..d.clone() }))
     }
 
-    /// Whether a call happens under a condition that [`Target::unless`] does not tell of.
+    /// Whether a call is conditional in a way that [`Target::unless`] cannot split.
     pub fn strange_call(&self, d: &Decoded) -> bool {
         self.arch == Arch::Ppc && !["bl", "bcl", "bctrl", "blrl"].contains(&d.mnemonic.as_str())
     }
 
-    /// Whether a return restores registers as it goes.
+    /// Whether an instruction both restores registers and returns.
     pub fn returns_by_load(&self, d: &Decoded) -> bool {
         self.arch == Arch::Arm
             && ["POP", "LDM", "LDR"].iter().any(|m| d.mnemonic.to_ascii_uppercase().starts_with(m))
     }
 
-    /// An instruction that reads where it stands, with another register for that, and the value.
+    /// An instruction that uses its own address, rewritten to use another register; with that register and
+    /// its value.
     pub fn position(&self, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
         if d.flow != Flow::Next {
             return None;
@@ -340,7 +341,7 @@ impl Target {
         Some((out, spare, d.at + ahead))
     }
 
-    /// A load or store relative to itself, as one of another register.
+    /// A load or store relative to its own address, rewritten to use another register as base.
     fn prefixed(&self, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
         let [Operand::Reg(first), Operand::Code(at)] = d.operands.as_slice() else {
             return None;
@@ -387,8 +388,8 @@ impl Target {
         matches!(name, "movd" | "movq") || name.starts_with("cvtsi2s")
     }
 
-    /// The part of the mnemonic that says the size, of a locked operation that leaves memory as it
-    /// is. Compilers use it as a fence.
+    /// The size suffix of a locked operation that leaves memory as it is, which compilers use as a fence;
+    /// `None` for others.
     pub fn locked_nothing<'d>(&self, d: &'d Decoded) -> Option<&'d str> {
         let number = match self.arch {
             Arch::X86_64 => d.operands.first(),
@@ -426,7 +427,7 @@ impl Target {
         }
     }
 
-    /// Copies the lowest bytes of a register, at least those.
+    /// Copies at least the lowest bytes of a register.
     pub fn copy(&self, to: &str, from: &str, bytes: u8) -> String {
         let (to, from) = match self.arch {
             Arch::X86_64 => {
@@ -447,7 +448,7 @@ impl Target {
         }
     }
 
-    /// Copies a register, so that what comes out depends on another one too.
+    /// Copies a register so that the copy also depends on another register.
     pub fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
         let (zero, add) = match self.arch {
             Arch::AArch64 => ("EOR", "ADD"),
@@ -579,7 +580,7 @@ impl Target {
         }
     }
 
-    /// How a memory operand names a location itself, where the dialect has that.
+    /// A memory operand that names a location directly, if the dialect has one.
     pub fn direct(&self, location: &str, offset: i64) -> Option<String> {
         match (self.arch, offset) {
             (Arch::X86_64, 0) => Some(format!("({location})")),

@@ -1,5 +1,5 @@
-//! Tests of machine code that ask what the C tests they were compiled from ask: where locals are
-//! kept, what locations there are, which conditions.
+//! Makes tests of machine code that ask the questions of the C tests that they were compiled from: the
+//! places of locals, the locations, and the condition.
 //!
 //! It does not know the code of their threads, nor compilers.
 
@@ -17,11 +17,11 @@ use litmake_litmus::{
 /// The info line that says where a compiled test keeps the locals of its source.
 pub const MAP: &str = "Locals";
 
-/// The info line that names the locations that the source only reads and the code writes: where
-/// they lie in memory that cannot be written, the code crashes.
+/// The info line with the locations that the source only reads and the code writes: if they are in
+/// read-only memory, the code crashes.
 pub const FAULTS: &str = "Faults";
 
-/// The info line that says that locks are stood in for.
+/// The info line that says that the test has a location for the lock of a library.
 pub const LOCKS: &str = "Locks";
 
 /// The name of the location that a local ends up in.
@@ -46,9 +46,9 @@ pub fn locked_by(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)
 }
 
-/// The initial state of a compiled test as far as its source says it: its locations, typed. What
-/// is atomic, constant or volatile is so for a compiler; tools that read tests of machine code know
-/// sizes alone.
+/// The part of a compiled test's initial state that its source determines: its locations, with types
+/// without qualifiers. `_Atomic`, `const` and `volatile` matter to a compiler only; tools that read tests
+/// of machine code know sizes alone.
 pub fn locations(test: &Test) -> Vec<InitItem> {
     let mut init: Vec<InitItem> =
         test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
@@ -75,7 +75,7 @@ fn unqualified(ty: &Type) -> Type {
     }
 }
 
-/// A number in floating point is its bits there.
+/// The integer type that holds the bits of a floating-point type.
 fn as_bits(ty: &Type) -> Type {
     match ty {
         Type::Float { bytes } => Type::Int { bytes: *bytes, signed: false },
@@ -89,9 +89,9 @@ fn as_bits(ty: &Type) -> Type {
 /// Which locals of its source a compiled test has.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept<'a> {
-    /// Those that are kept: thread, name, and the location, or the register (`0:X0`).
+    /// The locals that it has: thread, name, and the location or the register (`0:X0`).
     In(&'a [(usize, String, String)]),
-    /// None: the test asks of shared locations alone.
+    /// None: the test observes shared locations only.
     Nothing,
 }
 
@@ -103,8 +103,8 @@ pub fn keeps_nothing(test: &Test) -> bool {
     test.info.iter().any(|(k, v)| k == MAP && v == NOTHING)
 }
 
-/// A test of machine code that asks what its source asks, as a reader would get it: what we print
-/// is what everyone will read, so it must read.
+/// A test of machine code with the questions of its source, read from its own text: a test that is printed
+/// must be readable.
 pub fn compose(
     test: &Test,
     arch: Arch,
@@ -118,7 +118,7 @@ pub fn compose(
     Ok(read)
 }
 
-/// As [`compose`], of parts that were read before.
+/// As [`compose`], from parts that are read already.
 pub fn composed(
     test: &Test,
     arch: Arch,
@@ -169,7 +169,8 @@ pub fn composed(
     Ok(out)
 }
 
-/// A test that asks of shared locations alone. What its condition says of a local may be so or not.
+/// A test that observes shared locations only. Each statement of its condition about a local may be true or
+/// false.
 fn shared_alone(test: &Test) -> Result<Test, Failure> {
     let is_local = |p: &Place| matches!(p, Place::Reg { .. });
     if let Some(local) = test.filter.iter().flat_map(Prop::places).find(|p| is_local(p)) {
@@ -214,7 +215,7 @@ fn without(prop: &Prop, gone: &dyn Fn(&Place) -> bool, can: bool) -> Prop {
     }
 }
 
-/// A conjunction, or a disjunction, without what decides nothing.
+/// A conjunction (`all`) or a disjunction, without the members that never decide it.
 fn joined(props: impl Iterator<Item = Prop>, all: bool) -> Prop {
     let (idle, decides) = if all { (Prop::True, Prop::False) } else { (Prop::False, Prop::True) };
     let mut left: Vec<Prop> = props.filter(|p| *p != idle).collect();
@@ -227,7 +228,7 @@ fn joined(props: impl Iterator<Item = Prop>, all: bool) -> Prop {
     }
 }
 
-/// Where threads lie that say nothing of it. C has one scope, all of the system, so that its threads may be
+/// The scopes of threads if the test gives none. C has one scope, that of the system, so its threads may be
 /// on different devices.
 fn places(arch: Arch, threads: usize) -> Option<Scopes> {
     (arch == Arch::Ptx).then(|| Scopes::far(threads))
@@ -239,7 +240,7 @@ fn type_of<'i>(init: &'i [InitItem], name: &str) -> Option<&'i Type> {
     init.iter().find(named)?.ty.as_ref().map(Type::bare)
 }
 
-/// Bytes of a value of a location: of an element, where it is an array. 0 where that is not known.
+/// The bytes of a location's value, or of an element if it is an array; 0 if they are not known.
 pub fn unit_of(init: &[InitItem], name: &str) -> u64 {
     let mut ty = type_of(init, name);
     while let Some(Type::Array(of, _)) = ty {

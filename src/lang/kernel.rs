@@ -107,8 +107,8 @@ const ABSENT: [(&str, &str); 4] = [
     ("kfree", "memory is freed by code of mm/"),
 ];
 
-/// A test of the kernel's primitives with every local declared. Such tests may assign to locals that they do not declare,
-/// which are `int`s; compilers want to be told. Other tests are left as they are.
+/// Declares every local of a test of the kernel's primitives. Such tests may assign to undeclared locals,
+/// which are `int`s; compilers want declarations. Other tests stay as they are.
 pub fn declared(mut test: Test) -> Test {
     if !functions(&test).any(|f| called(f, &is_primitive).is_some()) {
         return test;
@@ -146,7 +146,7 @@ fn is_primitive(name: &str) -> bool {
     begins.iter().any(|b| name.starts_with(b))
 }
 
-/// A test as it is compiled: with what stands for a wait for a grace period, or refused.
+/// Prepares a test for a compiler: writes out the waits for grace periods, or refuses the test.
 pub fn prepare(test: &Test) -> Result<Test, Failure> {
     for f in functions(test) {
         if let Some(name) = called(f, &|name| absent(name).is_some()) {
@@ -172,7 +172,7 @@ fn functions(test: &Test) -> impl Iterator<Item = &Function> {
     threads.chain(&test.helpers)
 }
 
-/// A call of a function that is looked for.
+/// The first call of a wanted function.
 fn called(f: &Function, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut found = None;
     f.each_expr(&mut |e| {
@@ -267,7 +267,7 @@ mod grace {
         inside
     }
 
-    /// Lets a thread say where it is quiescent, if it has sections, and wait for the others.
+    /// Makes a thread announce its quiescent states, if it has sections, and wait for the others.
     fn thread(f: &mut Function, own: &str, readers: &[String]) {
         let mut at = readers.iter().any(|r| r == own).then_some(1);
         let mut used = false;

@@ -1,4 +1,4 @@
-//! Source languages: what a litmus test can be written in besides assembly.
+//! The languages in which a litmus test can be written, besides assembly.
 //!
 //! Tests are read as C. The other languages are ways to write the same test for a compiler.
 
@@ -15,7 +15,7 @@ use c11::emit::EmitOptions;
 use litmake_base::failure::Failure;
 use litmake_litmus::{Body, Test, Type};
 
-/// The types of what the parameters of a test's threads point to.
+/// The types of the objects that the parameters of a test's threads point to.
 fn pointees(test: &Test) -> impl Iterator<Item = &Type> {
     let functions = test.threads.iter().filter_map(|body| match body {
         Body::C(f) => Some(f),
@@ -67,12 +67,12 @@ impl Language {
         Language::NAMES.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
     }
 
-    /// As profiles call it.
+    /// Its name in profiles.
     pub fn name(self) -> &'static str {
         Language::NAMES.iter().find(|(_, l)| *l == self).map_or("", |(n, _)| n)
     }
 
-    /// The end of the names of its files.
+    /// The extension of its files.
     pub fn extension(self) -> &'static str {
         match self {
             Language::C | Language::Kernel => "c",
@@ -116,7 +116,8 @@ impl Language {
         }
     }
 
-    /// Which shaders it is for. They have one `main`, and locations in buffers.
+    /// The dialect of shaders, if it is a language for them. Shaders have one `main`, and locations in
+    /// buffers.
     pub fn shader(self) -> Option<shader::Dialect> {
         match self {
             Language::Glsl => Some(shader::Dialect::Glsl),

@@ -12,8 +12,8 @@ use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::qualify;
 use litmake_litmus::{Test, Type};
 
-/// OpenCL C has the atomics of C11, but for fences, which say what they order. All of a device's memory is ordered
-/// by a fence of C.
+/// OpenCL C has the atomics of C11, except fences, which name the memory that they order. A fence of C
+/// orders all of a device's memory.
 pub const HEADER: &str = "\
 #ifdef __OPENCL_C_VERSION__
 typedef char int8_t;

@@ -133,7 +133,7 @@ fn typed(ty: &ValueType) -> Result<String, Failure> {
 struct Value {
     text: String,
     ty: ValueType,
-    /// The same as a `bool`, where it is one made a number.
+    /// The expression as a `bool`, if it is a truth value that was made a number.
     truth: Option<String>,
 }
 

@@ -99,7 +99,7 @@ impl Dialect {
         }
     }
 
-    /// A loop that only what is in it leaves.
+    /// A loop without a condition, which its body leaves.
     fn forever(self) -> &'static str {
         match self {
             Glsl => "while (true)",
@@ -290,7 +290,7 @@ fn indexed(test: &Test, shared: &[(String, Type)]) -> BTreeSet<String> {
 struct Value {
     text: String,
     ty: ValueType,
-    /// The same as a `bool`, where it is one made a number.
+    /// The expression as a `bool`, if it is a truth value that was made a number.
     truth: Option<String>,
 }
 
@@ -344,7 +344,7 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    /// Lines that something writes, kept apart, and what it gives.
+    /// Keeps the lines that `write` writes apart; returns them with its result.
     fn apart<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -359,7 +359,7 @@ impl Writer<'_> {
         self.dialect.refuse(what)
     }
 
-    /// A local in the shader. Shaders keep many words that C does not.
+    /// The name of a local in the shader. Shader languages reserve many words that C does not.
     fn spelt(name: &str) -> String {
         format!("v_{name}")
     }
@@ -548,7 +548,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `while` and `for`. What a condition computes in statements of its own stands in the loop.
+    /// `while` and `for`. Statements that a condition needs stand in the loop.
     fn turns(
         &mut self,
         cond: Option<&Expr>,
@@ -850,7 +850,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The element behind a pointer that is so many further, or less far.
+    /// The element at a distance from the one that a pointer points to.
     fn element(&mut self, pointer: &Expr, op: BinaryOp, by: &Expr) -> Result<Spot, Failure> {
         let spot = self.pointed(pointer)?;
         let Some(index) = spot.index else {
@@ -890,7 +890,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A location that is accessed by `=` alone.
+    /// A location that a plain access (`=`) names, and the type of its value.
     fn plainly(&self, spot: &Spot) -> Result<(String, ValueType), Failure> {
         let ty = &spot.ty;
         if ty.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst {
@@ -913,7 +913,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes an assignment; what was assigned.
+    /// Writes an assignment; returns the assigned value.
     fn assign(&mut self, op: Option<BinaryOp>, target: &Expr, e: &Expr) -> Result<Value, Failure> {
         let v = self.expr(e)?;
         let place = self.place(target)?;
@@ -971,7 +971,7 @@ impl Writer<'_> {
 
     // Atomic operations.
 
-    /// An atomic operation of a location that gives a value, with what stands behind the location.
+    /// An atomic operation on a location that returns a value; `rest` is the text behind the location.
     fn atomic(
         &mut self,
         name: &str,
@@ -1124,8 +1124,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A compare-exchange of WGSL, which may fail though the value is the expected one: what it found, and whether it was
-    /// done.
+    /// A compare-exchange of WGSL, which may fail although the value is the expected one: the value that it
+    /// found, and whether it succeeded.
     fn exchanged(
         &mut self,
         spot: &Spot,

@@ -158,7 +158,7 @@ impl Features {
         }
     }
 
-    /// Adds one by its name; whether there is one.
+    /// Adds a feature by its name; returns whether the name is known.
     pub fn add(&mut self, name: &str) -> bool {
         self.of(&name.to_ascii_lowercase()).map(|has| *has = true).is_some()
     }
@@ -168,7 +168,7 @@ impl Features {
         Self::NAMES.into_iter().filter(|n| self.of(n).is_some_and(|has| *has)).collect()
     }
 
-    /// Those that either has.
+    /// The features that either has.
     pub(crate) fn or(self, o: Features) -> Features {
         Features {
             lse2: self.lse2 || o.lse2,
@@ -486,7 +486,7 @@ impl Test {
         features
     }
 
-    /// Says that its machines have these too.
+    /// Adds features of its machines.
     pub fn add_features(&mut self, more: Features) {
         let all = self.features().or(more);
         if all != self.features() {

@@ -1,4 +1,4 @@
-//! How whoever reads the code of one thread asks for the shared locations of the whole test.
+//! How the front ends, which read the code of one thread, ask for the shared locations of the whole test.
 //!
 //! It does not know what code does with them.
 
@@ -10,7 +10,7 @@ pub trait Symbols {
     /// to the program's locations where it is new.
     fn location(&mut self, name: &str) -> u16;
 
-    /// The same, where the code also says what type the location has (C parameters do).
+    /// The index of a shared location whose type the code says, as C parameters do.
     fn declare(&mut self, name: &str, ty: &Type) -> u16;
 
     /// A location that belongs to the thread alone, whatever other threads name so.
@@ -19,7 +19,7 @@ pub trait Symbols {
     }
 }
 
-/// For who wants ops and no locations: all are the first.
+/// For callers that want micro-ops and no locations: every location is the first one.
 pub struct Anything;
 
 impl Symbols for Anything {

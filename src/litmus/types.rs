@@ -202,7 +202,7 @@ fn int_name(bytes: u8, signed: bool) -> &'static str {
     }
 }
 
-/// How a type of numbers in floating point is written.
+/// The name of a floating-point type.
 pub fn float_name(bytes: u8) -> &'static str {
     if bytes == 4 { "float" } else { "double" }
 }

@@ -85,13 +85,6 @@ impl Table {
             .collect()
     }
 
-    /// Profiles whose sequences all equal those of one earlier profile.
-    pub fn repeats(&self) -> Vec<usize> {
-        (0..self.profiles())
-            .filter(|p| (0..*p).any(|q| self.uniform(q) == self.uniform(*p)))
-            .collect()
-    }
-
     /// Profiles whose sequences all come from profiles before them, too.
     pub fn adds_nothing(&self) -> Vec<usize> {
         let new = |p: usize| {

@@ -62,7 +62,7 @@ pub fn driver(
             let found = piece.args.iter().find(|(own, _)| own == name);
             found.map(|(_, place)| variable(place)).ok_or_else(|| {
                 Failure::from(format!(
-                    "{} has a parameter `{name}` that stands for nothing",
+                    "the part {} has a parameter `{name}` that is no variable of the test",
                     piece.name
                 ))
             })

@@ -89,7 +89,7 @@ impl Compiled {
                 }
                 (Place::Reg { name, .. }, _) => {
                     return Err(Failure::unsupported(format!(
-                        "a part begins with a value in `{name}`"
+                        "a compiled part that needs an initial value in the register `{name}`"
                     )));
                 }
                 (Place::Mem { .. }, _) => private.push(item.clone()),

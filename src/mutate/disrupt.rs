@@ -23,8 +23,12 @@ impl Disruptor {
     pub fn read(dialect: &Dialect, source: &Source) -> Result<Disruptor> {
         let whole = Span::new(0, source.text.len());
         let Some((from, to)) = source.text.split_once("->") else {
-            return Err(Diag::at(source, whole, "expected what is weakened, `->`, and to what")
-                .help("such as `DMB.SYd** -> Pod**` or `Acq -> Rlx`"));
+            return Err(Diag::at(
+                source,
+                whole,
+                "expected two edges or annotations with `->` between them",
+            )
+            .help("such as `DMB.SYd** -> Pod**` or `Acq -> Rlx`"));
         };
         let side = |text: &str| -> Result<Vec<Edge>> {
             let part = Source::new(source.name.clone(), text.trim());
@@ -33,7 +37,11 @@ impl Disruptor {
                 .into_iter()
                 .map(|r| match r.as_slice() {
                     [edge] => Ok(*edge),
-                    _ => Err(Diag::at(source, whole, "a disruptor weakens single edges")),
+                    _ => Err(Diag::at(
+                        source,
+                        whole,
+                        "a disruptor weakens single edges, not sequences",
+                    )),
                 })
                 .collect()
         };

@@ -271,18 +271,3 @@ fn call_helpers(f: &mut Function, thread: usize, helpers: &mut Vec<Function>) ->
     }
     changed
 }
-
-/// Whether a rewriting keeps all variables; it may only add some.
-pub fn keeps_observed(before: &Test, after: &Test) -> bool {
-    let regs = |t: &Test| -> Vec<(usize, String)> {
-        let mut out = Vec::new();
-        for (i, body) in t.threads.iter().enumerate() {
-            if let Body::C(f) = body {
-                f.each_declarator(&mut |d, _| out.push((i, d.name.clone())));
-            }
-        }
-        out
-    };
-    let after = regs(after);
-    regs(before).iter().all(|r| after.contains(r))
-}

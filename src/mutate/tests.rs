@@ -1,8 +1,8 @@
 use super::mcm::{Mutator, conformance, mutants};
-use super::rewrite::{Rewriting, keeps_observed};
+use super::rewrite::Rewriting;
 use litmake_base::diag::Source;
 use litmake_cat::load::{LoadOptions, load};
-use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_litmus::{self as litmus, Arch, Body, Test};
 use litmake_sim::{Model, Options, Simulator};
 
 fn model(name: &str) -> Model {
@@ -32,6 +32,21 @@ fn conformance_outcomes_are_forbidden_and_those_of_mutants_allowed() {
         let interleaved = positive(&t.test, &sc) > 0;
         assert_eq!(interleaved, t.mutator == Mutator::ReversingPoLoc, "{}", t.key);
     }
+}
+
+/// Whether a rewriting keeps all variables; it may only add some.
+fn keeps_observed(before: &Test, after: &Test) -> bool {
+    let regs = |t: &Test| -> Vec<(usize, String)> {
+        let mut out = Vec::new();
+        for (i, body) in t.threads.iter().enumerate() {
+            if let Body::C(f) = body {
+                f.each_declarator(&mut |d, _| out.push((i, d.name.clone())));
+            }
+        }
+        out
+    };
+    let after = regs(after);
+    regs(before).iter().all(|r| after.contains(r))
 }
 
 #[test]

@@ -566,14 +566,14 @@ impl<'de> VariantAccess<'de> for Word {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Read<T::Value> {
-        Err(de::Error::custom("this value needs no more than its name"))
+        Err(de::Error::custom("expected only the name of this value, without keys below it"))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Read<V::Value> {
-        Err(de::Error::custom("this value needs no more than its name"))
+        Err(de::Error::custom("expected only the name of this value, without keys below it"))
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Read<V::Value> {
-        Err(de::Error::custom("this value needs no more than its name"))
+        Err(de::Error::custom("expected only the name of this value, without keys below it"))
     }
 }

@@ -101,7 +101,7 @@ impl Scope<'_> {
                 return Err(Diag::at(
                     source,
                     span,
-                    format!("the variable `{name}` stands for itself, or for too much"),
+                    format!("the variable `{name}` contains itself, or its value is too long"),
                 ));
             }
             out.push_str(&self.expand_text(source, &value, span, depth + 1)?);

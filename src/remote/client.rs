@@ -105,9 +105,9 @@ struct Offer {
     packet: Vec<u8>,
 }
 
-/// Whether the server is there.
+/// Whether the server answers.
 struct Presence {
-    /// It is gone, and is left alone until then.
+    /// No request is sent before this time, because the server did not answer.
     until: Option<Instant>,
     wait: Duration,
 }
@@ -183,8 +183,8 @@ impl Client {
         Ok(Client { shared, inbox, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Says what workers have to plan, which is needed before they are sent anything.
-    /// They are told what compilers answered here, too.
+    /// Sets the recipe from which workers make the plan, and the answers of compilers on this machine. No
+    /// job is sent before.
     pub fn set_recipe(&self, recipe: Vec<u8>, answers: crate::work::Answers) {
         self.shared.jobs.set_recipe(recipe, answers);
     }

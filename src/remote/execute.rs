@@ -412,7 +412,8 @@ impl Inputs {
         let seal = |key, bytes: &[u8]| sealed::seal(&key, attempt, bytes).map(Blob::new);
         let recipe = seal(work::recipe_key(), &recipe).ok_or("the pipeline is too large")?;
         let answers = work::encode_answers(&lock(&link.shared.jobs.answers));
-        let answers = seal(work::answers_key(), &answers).ok_or("compilers answer too much")?;
+        let answers =
+            seal(work::answers_key(), &answers).ok_or("the answers of compilers are too large")?;
         let job = seal(work::job_key(), &order.job).ok_or("a job is too large")?;
         let file = |name: &str, digest: &Named| reapi::FileNode {
             name: name.into(),

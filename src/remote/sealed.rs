@@ -43,11 +43,11 @@ pub fn open(key: &Digest, blob: &[u8]) -> Result<Vec<u8>, &'static str> {
     let packed = &body[HEAD..];
     // Nothing shrinks to less than a 255th, so a length beyond that is none.
     if len > MAX || len > (packed.len() + 1) * 255 {
-        return Err("it says an absurd length");
+        return Err("its length is impossible for its size");
     }
     let packet = lz4_flex::block::decompress(packed, len).map_err(|_| "it does not unpack")?;
     if packet.len() != len {
-        return Err("it has another length than it says");
+        return Err("it does not have the length in its header");
     }
     Ok(packet)
 }

@@ -79,7 +79,7 @@ impl Filter {
     fn word(&mut self, word: &Source) -> Result<()> {
         let at = |message: String| Diag::at(word, Span::new(0, word.text.len()), message);
         let Some((key, value)) = word.text.split_once('=') else {
-            return Err(at("expected what is kept, `=`, and which".into())
+            return Err(at("expected a key, `=` and a value".into())
                 .help(format!("such as `threads=2..3`; keys are {}", KEYS.join(", "))));
         };
         let glob = || {

@@ -682,7 +682,12 @@ impl<'p> Unfolder<'p> {
                     }
                     // A link register that was never set: the thread's function returns.
                     Some(Val::ZERO) => Advance::Done,
-                    Some(_) => return Err(self.error(state, "a jump to what is no code")),
+                    Some(_) => {
+                        return Err(self.error(
+                            state,
+                            "a jump to an address where there is no code of the thread",
+                        ));
+                    }
                     None => {
                         let message =
                             "a jump to an address that depends on memory is not supported";

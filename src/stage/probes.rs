@@ -82,7 +82,7 @@ fn probe(db: &dyn Db, key: Digest) -> Probe {
 pub fn answer<T: Any + Send + Sync>(db: &dyn Db, key: Digest) -> Result<Arc<T>> {
     let known = probe(db, key).answer(db).as_ref();
     let value = known.and_then(|answer| answer.value.clone().downcast().ok());
-    value.ok_or_else(|| Diag::new("a compiler, a machine or a device was not asked what it is"))
+    value.ok_or_else(|| Diag::new("internal error: the version of a compiler, a machine or a device was not asked for; please report it"))
 }
 
 /// Asks each question once. A question that has a lasting answer is not asked again. Returns

@@ -155,9 +155,11 @@ struct Kept {
 
 fn budget(text: &str) -> std::result::Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("in no time nothing is found; 30m and 8h are budgets".into()),
+        Ok(Duration::ZERO) => {
+            Err("a hunt needs more time than 0: give a budget such as 30m or 8h".into())
+        }
         Ok(time) => Ok(time),
-        Err(e) => Err(format!("{e}; 30m and 8h are budgets")),
+        Err(e) => Err(format!("{e}; give a budget such as 30m or 8h")),
     }
 }
 

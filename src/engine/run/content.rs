@@ -68,7 +68,7 @@ impl Engine<'_> {
         inputs: &[Vec<Cell>],
     ) -> Result<(Cell, Vec<u8>), Box<Diag>> {
         let Work::Map(work) = &self.graph.nodes[node].work else {
-            return Err(Diag::new("only work on items can be done again"));
+            return Err(Diag::new("a result of a list, and not of an item, is lost; run again"));
         };
         let outcome = match self.items(node, shard, &[row as u32], inputs).pop() {
             Some(Ok(item)) => guarded(work.as_ref(), &[item], &self.options.context)
@@ -150,14 +150,13 @@ impl Engine<'_> {
                 let (s, r) = root.origin[root.bounds[shard] + row];
                 let input = self.graph.nodes[node].inputs[0];
                 let cells = self.cells(input, s as usize).map_err(gone)?;
-                let whole = cells
-                    .get(r as usize)
-                    .copied()
-                    .ok_or_else(|| Failure::machine("a part of nothing"))?;
+                let whole = cells.get(r as usize).copied().ok_or_else(|| {
+                    Failure::machine("the item that a part belongs to is lost; run again")
+                })?;
                 let parts = self.bundle(input, s as usize, r as usize, whole)?.parts;
                 let part = parts.into_iter().find(|(_, c)| Digest::of(c) == cell.content);
                 part.map(|(_, c)| c)
-                    .ok_or_else(|| Failure::machine("a part that went away; run again"))
+                    .ok_or_else(|| Failure::machine("the content of a part is lost; run again"))
             }
             Work::Map(work) if cell.state.usable() && !work.keeps() => {
                 let made = self.made(node, work, shard, &[row as u32]).pop();
@@ -178,14 +177,14 @@ impl Engine<'_> {
                             return self.content(*j, s as usize, r as usize, cell);
                         }
                     }
-                    return Err(Failure::machine("the reason is not known any more"));
+                    return Err(Failure::machine("the reason of a failure is lost; run again"));
                 }
                 let (again, bytes) = self.redo(node, shard, row, &inputs).map_err(gone)?;
                 if again.content == cell.content {
                     Ok(bytes)
                 } else {
                     Err(Failure::machine(format!(
-                        "`{}` gave {:?} before and gives {:?} now for equal inputs",
+                        "the stage `{}` gave {:?} before and gives {:?} now for equal inputs",
                         self.graph.nodes[node].label, cell.content, again.content
                     )))
                 }

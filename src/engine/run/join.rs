@@ -148,8 +148,9 @@ impl Engine<'_> {
 
     fn unpacked(&self, node: usize, bytes: &[u8]) -> Result<Bundle, Box<Diag>> {
         let label = &self.graph.nodes[node].label;
-        Bundle::decode(bytes)
-            .ok_or_else(|| Diag::new(format!("`{label}` gave something that has no parts")))
+        Bundle::decode(bytes).ok_or_else(|| {
+            Diag::new(format!("the stage `{label}` gave a result that is no list of parts"))
+        })
     }
 
     /// The cells of an item's parts in a node, and their places there; `None` for a part that is in no

@@ -358,7 +358,7 @@ impl Found {
     /// The failure, if the cell has failed.
     pub fn failure(&self) -> Failure {
         let read = Failure::decode(&self.content);
-        read.unwrap_or_else(|| Failure::machine("why it failed is no longer to be had; run again"))
+        read.unwrap_or_else(|| Failure::machine("the reason of a failure is lost; run again"))
     }
 }
 
@@ -519,7 +519,7 @@ impl<'a> Engine<'a> {
         self.wake.notify_one();
     }
 
-    /// Of two processes that began together, the later one goes on from the other end.
+    /// If two processes work on one store, the later one takes units from the back from now on.
     fn meet(&self) {
         if self.met.swap(true, Ordering::Relaxed) || !self.store.is_later() {
             return;

@@ -288,7 +288,7 @@ pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
     }
 }
 
-/// The same of a value in floating point.
+/// `parts` for a floating-point value.
 fn float_parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
     let bits = if ty.bits == 32 { "bits32" } else { "bits64" };
     let number = if ty.bits == 32 { "float32" } else { "float64" };

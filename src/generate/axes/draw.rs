@@ -1,9 +1,9 @@
-//! Points by chance, and the points beside one: what the hunt draws and where it goes from there.
+//! Draws points at random, and the neighbours of a point, for the hunt.
 
 use super::families::named;
 use super::{Axis, Point};
 
-/// Numbers by chance that are the same for the same seed (SplitMix64).
+/// Random numbers that depend on the seed alone (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -34,8 +34,8 @@ impl Random {
     }
 }
 
-/// A point in which these axes are special, and a few others by chance. The shape and the ways to
-/// hand over are always drawn.
+/// A random point in which these axes and a few others are not plain. The shape and the ways to hand over
+/// are always drawn.
 pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
     loop {
         let mut point = Point::default();
@@ -83,7 +83,7 @@ fn sinking(random: &mut Random, point: Point) -> Point {
     point.with(Axis::Release, fenced[random.below(fenced.len())])
 }
 
-/// Points that differ from one on one axis, each axis in turn, by chance.
+/// Random points that differ from a point on one axis, each axis in turn.
 pub fn neighbours(random: &mut Random, point: &Point, count: usize) -> Vec<Point> {
     let mut out: Vec<Point> = Vec::new();
     for _ in 0..count * 8 {

@@ -21,7 +21,7 @@ fn any(_: &Point) -> bool {
     true
 }
 
-/// Whether floating point is in a test: as a flag, as data, or where the data comes from and goes to.
+/// Whether a test has floating point: in the flag, in the data, or in values made from or into the data.
 pub fn has_float(point: &Point) -> bool {
     let of_floats = |axis: Axis| match axis {
         Axis::Type | Axis::Flag => matches!(point.choice(axis), "float" | "double"),

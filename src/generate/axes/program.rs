@@ -13,7 +13,7 @@ use super::data::{self, Type};
 use super::sync::{self, Way};
 use super::{Axis, Point};
 
-/// Who hands what to whom.
+/// The shapes: which threads hand data to which.
 pub const SHAPES: [&str; 14] = [
     "MP",
     "S",
@@ -58,7 +58,7 @@ struct Thread {
     locals: Vec<(String, String)>,
     /// The locations that it is given, by name: their declarations as parameters.
     params: BTreeMap<String, String>,
-    /// Locals that are looked at in the end.
+    /// The locals whose final values are observed.
     observed: Vec<String>,
 }
 
@@ -73,11 +73,11 @@ struct Program<'p> {
     member: &'static str,
     threads: Vec<Thread>,
     helpers: BTreeMap<String, String>,
-    /// Finals that are looked at.
+    /// The final values that the condition names.
     finals: Vec<String>,
-    /// Of the thread that is being written: where it keeps what it read early, once it hands over.
+    /// The local of the current thread for the value that it read early, to be used once it hands over.
     sunk: String,
-    /// Of the thread that is being written.
+    /// The index of the current thread.
     at: usize,
     fresh: usize,
 }
@@ -114,7 +114,7 @@ impl<'p> Program<'p> {
         &sync::acquires()[self.point.get(Axis::Acquire).min(sync::acquires().len() - 1)]
     }
 
-    /// Whether the data is an array of which the second element, and for halves the third, is meant.
+    /// Whether the data is in an array: as the second element, and for halves also as the third.
     fn array(&self) -> bool {
         self.shape == "pair" || self.halves() || matches!(self.alias, "element" | "index")
     }
@@ -234,7 +234,7 @@ impl<'p> Program<'p> {
         self.member != "alone"
     }
 
-    /// Whether the data can be the member that it is to be.
+    /// Whether the data can be the member that the point asks for.
     fn fits_in_structure(&self) -> bool {
         // The final value of a member is not looked at: some thread has to read it.
         if self.is_member() && self.shape == "S" {
@@ -272,7 +272,7 @@ impl<'p> Program<'p> {
         format!("{prefix}{}", self.fresh)
     }
 
-    /// A local that is looked at in the end.
+    /// A new local whose final value is observed.
     fn observed(&mut self, ty: &str) -> String {
         let at = self.threads[self.at].locals.len();
         let name = format!("r{at}");
@@ -1006,7 +1006,7 @@ impl<'p> Program<'p> {
         self.around(code)
     }
 
-    /// Gives the local as well.
+    /// An acquire of the flag: its code, and the local that receives the flag's value.
     fn take(&mut self, flag: &str, set: u32) -> (String, String) {
         self.flag_parameter(flag);
         let into = self.observed(self.flag);
@@ -1021,7 +1021,7 @@ impl<'p> Program<'p> {
 
     // Shapes.
 
-    /// Writes the next thread; what it does first with data that is its own is the axis's business.
+    /// Writes the next thread. An owner first accesses its data as the axis `early` says.
     fn next(&mut self, owner: bool, f: impl FnOnce(&mut Self) -> String) {
         self.threads.push(Thread::default());
         self.at = self.threads.len() - 1;

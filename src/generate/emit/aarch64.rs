@@ -63,7 +63,7 @@ fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A loop that loads and stores until nobody came between.
+/// A loop of a load-linked and a store-conditional that ends when the store succeeds.
 fn pair(
     asm: &mut Asm,
     read: Order,
@@ -176,7 +176,7 @@ fn access_pair(
     Ok(None)
 }
 
-/// A register with a value: one that an instruction can say is moved there.
+/// A register with a value: by a move, if an instruction can hold the value.
 fn constant(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
     if value < 1 << 12 { mov(asm, value) } else { asm.constant(value) }
 }

@@ -105,10 +105,13 @@ impl Writer<'_> {
                 let operand = match event.dir {
                     Dir::W => op.operand(before, event.cell),
                     Dir::R if used => Some(op.nothing(event.value)),
-                    Dir::R if event.value != last => return Err("nothing would tell it"),
+                    Dir::R if event.value != last => {
+                        return Err("an access leaves no value that shows that it was made");
+                    }
                     Dir::R => op.operand(event.value, event.value + 1),
                 };
-                let operand = operand.ok_or("no operand makes this value")?;
+                let operand =
+                    operand.ok_or("the operation makes the value of this write with no operand")?;
                 (op, operand, order, used)
             }
             Made::Cas { weak, success, failure, hits, used } => {
@@ -183,7 +186,7 @@ impl Writer<'_> {
         from: Option<From>,
     ) -> Result<Option<u8>, Refused> {
         if !cas.used && !cas.hits {
-            return Err("nothing would tell it");
+            return Err("an access leaves no value that shows that it was made");
         }
         let strength = if cas.weak { "weak" } else { "strong" };
         let (success, failure) = (memory_order(cas.success), memory_order(cas.failure));
@@ -428,7 +431,7 @@ impl Writer<'_> {
                 };
                 let cas = Cas { weak: false, success: order, failure, hits: true, used: true };
                 let done = self.cas(read.loc, cas, (read.value, write.value), from)?;
-                return done.ok_or("nothing would tell it");
+                return done.ok_or("an access leaves no value that shows that it was made");
             }
             Rmw::LxSx | Rmw::Fetch(RmwOp::Clr) | Rmw::Store(_) => {
                 return Err("C has no such operation");
@@ -454,7 +457,7 @@ impl Writer<'_> {
     /// which it is depends on the machine.
     fn final_value(&self, loc: u8) -> Result<(), Refused> {
         match self.style.layout == Layout::Struct && self.base_of(loc).bytes > 1 {
-            true => Err("the final value of a member of several bytes has no name"),
+            true => Err("a condition cannot name the final value of a member of several bytes"),
             false => Ok(()),
         }
     }
@@ -482,11 +485,11 @@ fn place(
         Layout::Separate => None,
         Layout::Array => {
             if style.second.is_some_and(|s| s != style.base) {
-                return Err("the elements of an array have one type");
+                return Err("the elements of one array would have several types");
             }
             let all = (1u32 << shop.locs) - 1;
             if atomic != 0 && atomic & all != all {
-                return Err("the elements of an array are all atomic or none is");
+                return Err("only some elements of one array would be atomic");
             }
             for (i, slot) in offsets.iter_mut().enumerate() {
                 *slot = i as u16;
@@ -571,11 +574,11 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
         };
         (w.consts, w.volatile) = (made(Made::Const), made(Made::Volatile));
         if (w.consts | w.volatile) != 0 && style.layout != Layout::Separate {
-            return Err("the one object of all locations is qualified as a whole");
+            return Err("locations in one array or structure cannot be qualified one by one");
         }
         let written = shop.thread(t).iter().filter(|e| e.dir == Dir::W);
         if written.fold(0, |m, e| m | 1 << e.loc) & w.consts != 0 {
-            return Err("a location that is written through a pointer is not const there");
+            return Err("a thread would write a location through a pointer to `const`");
         }
         head(&mut w, used);
         thread(&mut w, shop, &plan, t)?;
@@ -642,14 +645,14 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
             return Err("only an atomic access is made by an operation");
         }
         if how == Made::Const && event.dir == Dir::W {
-            return Err("a store is not const");
+            return Err("a store cannot go through a pointer to `const`");
         }
         if let Some(idle) = w.style.idle.filter(|i| i.before == at) {
             if event.atom.is_none() || event.rmw {
                 return Err("only an atomic access has an idle operation before it");
             }
             if w.consts & (1 << event.loc) != 0 {
-                return Err("what writes is not const");
+                return Err("a read-modify-write cannot go through a pointer to `const`");
             }
             w.idle(&idle, event.loc);
         }
@@ -673,7 +676,7 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
         }
         let Some(reg) = got else {
             if matches!(event.edge.kind, Kind::Dp(..)) {
-                return Err("nothing depends on a result that is not used");
+                return Err("an access depends on a result that is not used");
             }
             continue;
         };

@@ -210,7 +210,7 @@ impl Run<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The same of each shape, and the shape itself.
+    /// For each shape: its tests with one access made in another way, and with `bare` the shape itself.
     fn constructs(
         &mut self,
         label: &[&str],

@@ -1,5 +1,5 @@
-//! A test as a script for Amber: the modules by their files, the buffers of one iteration, and what must not
-//! be counted. It does not know how tests are laid out.
+//! A test as a script for Amber: the modules by their files, the buffers of one iteration, and the outcomes
+//! that must not be counted. It does not know how tests are laid out.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ pub struct Script<'a> {
     pub about: &'a str,
     /// Features that the device needs.
     pub features: &'a [&'a str],
-    /// Storage buffers by binding, each with its words: so many zeros, or what is in it.
+    /// The storage buffers, by binding.
     pub buffers: Vec<Buffer>,
     /// The parameters of each iteration, and how many workgroups it has.
     pub iterations: Vec<(Vec<u32>, u32)>,

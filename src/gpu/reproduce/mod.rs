@@ -1,6 +1,5 @@
-//! A test that showed on a device what is forbidden, as files that stand alone: a page for a browser
-//! with WebGPU, a script for Amber, and the modules of SPIR-V; and the smallest environment in which it
-//! shows.
+//! Writes a test that showed a violation as files that stand alone: a page for a browser with WebGPU, a
+//! script for Amber, and the modules of SPIR-V. Also finds the smallest environment that shows it.
 //!
 //! It does not know who found it, nor how tests become smaller.
 
@@ -70,16 +69,16 @@ pub struct File {
     pub content: Vec<u8>,
 }
 
-/// Iterations of a script that differ, where threads wait for each other in places of their own.
+/// The different iterations of a script in which threads wait for each other, each in a place of its own.
 const APART: u32 = 16;
-/// How often it is to show to those who repeat it.
+/// How often the violation should show to those who repeat the run.
 const TIMES: u64 = 10;
-/// A script does no more rounds than this, for each of which pipelines are made.
+/// The most rounds of a script; each makes pipelines anew.
 const ROUNDS: u32 = 2_000;
-/// And a page no more iterations than this.
+/// The most iterations of a page.
 const ITERATIONS: u32 = 1_000_000;
 
-/// The files, but for what of them cannot be: a page where WGSL has no words for the test.
+/// The files; the page is left out if WGSL cannot express the test.
 pub fn files(case: &Case) -> Result<Vec<File>> {
     let Case { test, setup, script: Shown { environment, outcomes, .. }, .. } = *case;
     let shape = setup.shape(&test.program);
@@ -224,14 +223,14 @@ fn page(case: &Case, text: &str, about: &str) -> std::result::Result<String, Str
     Ok(include_str!("page.html").replace("@TITLE@", &title).replace("@CASE@", &value))
 }
 
-/// An environment that does as much in an iteration as can be, and else the same.
+/// The environment with as much work in an iteration as possible, and otherwise the same.
 pub fn widest(of: &Environment) -> Environment {
     let extra = of.max_workgroups - of.testing_workgroups;
     let testing_workgroups = MAX_WORKGROUPS - extra;
     Environment { testing_workgroups, max_workgroups: MAX_WORKGROUPS, ..*of }
 }
 
-/// Environments that ask for less, the least first: all at once, then one thing at a time.
+/// Simpler environments, the simplest first: without everything, then without one thing at a time.
 pub fn simpler(of: &Environment) -> Vec<Environment> {
     let plain = Environment {
         shuffle_pct: 0,

@@ -232,7 +232,7 @@ impl Module {
         id
     }
 
-    /// Begins a function that gives nothing; its number, and those of its parameters.
+    /// Begins a function without a result; returns its number and those of its parameters.
     pub fn function(&mut self, parameters: &[Id]) -> (Id, Vec<Id>) {
         let void = self.ty(op::TYPE_VOID, &[]);
         let ty = self.ty(op::TYPE_FUNCTION, &[&[void], parameters].concat());
@@ -264,25 +264,25 @@ impl Module {
         id
     }
 
-    /// An instruction that gives nothing.
+    /// Adds an instruction without a result.
     pub fn put(&mut self, opcode: u16, operands: &[u32]) {
         self.functions.put(opcode, operands);
     }
 
-    /// An instruction that gives a value of a type.
+    /// Adds an instruction whose result has a type.
     pub fn get(&mut self, opcode: u16, ty: Id, operands: &[u32]) -> Id {
         let id = self.id();
         self.functions.put(opcode, &[&[ty, id], operands].concat());
         id
     }
 
-    /// An instruction that gives a number.
+    /// Adds an instruction whose result is a number.
     pub fn calc(&mut self, opcode: u16, operands: &[u32]) -> Id {
         let ty = self.u32();
         self.get(opcode, ty, operands)
     }
 
-    /// An instruction that says yes or no.
+    /// Adds an instruction whose result is a truth value.
     pub fn test(&mut self, opcode: u16, operands: &[u32]) -> Id {
         let ty = self.bool();
         self.get(opcode, ty, operands)
@@ -293,7 +293,7 @@ impl Module {
         self.block = id;
     }
 
-    /// Begins what runs where a condition holds.
+    /// Begins the code that runs if a condition holds.
     pub fn fork(&mut self, condition: Id) -> Fork {
         let (then, other, merge) = (self.id(), self.id(), self.id());
         self.put(op::SELECTION_MERGE, &[merge, 0]);
@@ -302,7 +302,7 @@ impl Module {
         Fork { other, merge }
     }
 
-    /// Begins what runs where it does not.
+    /// Begins the code that runs if the condition does not hold.
     pub fn otherwise(&mut self, fork: &Fork) {
         self.put(op::BRANCH, &[fork.merge]);
         self.label(fork.other);
@@ -313,7 +313,7 @@ impl Module {
         self.label(fork.merge);
     }
 
-    /// Begins a loop that counts from 0; what decides whether it goes on comes next.
+    /// Begins a loop that counts from 0, with the code of its condition.
     pub fn count_up(&mut self) -> Loop {
         let before = self.block;
         let (header, check, inside, next, merge) =

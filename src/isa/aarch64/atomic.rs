@@ -84,7 +84,7 @@ pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
             let expected = Place::pair(e, 0, true)?;
             let new = Place::pair(e, 2, true)?;
             if new.view.bits != expected.view.bits {
-                return Err(Refusal::new("the registers have one width").on(2));
+                return Err(Refusal::width(2, new.view.bits, expected.view.bits));
             }
             let size = expected.view.bits / 4;
             let addr = bare_address(e, 4)?;

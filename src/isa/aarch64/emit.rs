@@ -9,7 +9,7 @@ use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Why an instruction is not accepted, and which operand is to blame.
+/// Why an instruction is not accepted, and the operand at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub message: String,
@@ -24,6 +24,14 @@ pub type Lowered<T = ()> = Result<T, Refusal>;
 impl Refusal {
     pub fn new(message: impl Into<String>) -> Refusal {
         Refusal { message: message.into(), help: None, operand: None, unknown: false }
+    }
+
+    /// A register as wide as another operand was expected.
+    pub fn width(operand: usize, found: u8, expected: u8) -> Refusal {
+        let message = format!(
+            "expected a register of {expected} bits, as the other is; this one has {found}"
+        );
+        Refusal::new(message).on(operand)
     }
 
     pub fn unknown(mnemonic: &str) -> Refusal {
@@ -50,14 +58,14 @@ pub struct Emit<'a> {
     /// The number of this instruction, and of all.
     pub here: u32,
     pub len: u32,
-    /// FEAT_LSE2: what lies within 16 aligned bytes is accessed at once.
+    /// FEAT_LSE2: an access within 16 aligned bytes is single.
     pub lse2: bool,
     pub operands: &'a [Operand],
     pub ops: Vec<Op>,
     pub temps: Temp,
 }
 
-/// An address, and what its base register is to become.
+/// An address, and the new value of its base register.
 pub struct Address {
     pub addr: Temp,
     pub update: Option<(View, Temp)>,
@@ -406,7 +414,7 @@ impl Emit<'_> {
                 let fits = fits || matches!(shift, Shift::Uxtw | Shift::Sxtw) || extend.is_none();
                 if !fits {
                     return Err(Refusal::new(
-                        "this register and this extension do not go together",
+                        "this extension does not fit the width of the register",
                     )
                     .on(i)
                     .help("an address takes `X2`, `X2,LSL #3`, `W2,SXTW #3` or `W2,UXTW #3`"));

@@ -63,7 +63,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let (d, n) = (scalar(e, 0)?, e.any_reg(1)?);
             let fraction = fraction(e, n.bits)?;
             if n.is_vec() && n.bits != d.bits {
-                return Err(Refusal::new("the registers have one width").on(1));
+                return Err(Refusal::width(1, n.bits, d.bits));
             }
             let value = e.read(&n, Port::None);
             let value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
@@ -74,7 +74,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let (d, n) = (e.any_reg(0)?, scalar(e, 1)?);
             let fraction = fraction(e, d.bits)?;
             if d.is_vec() && n.bits != d.bits {
-                return Err(Refusal::new("the registers have one width").on(1));
+                return Err(Refusal::width(1, n.bits, d.bits));
             }
             let value = e.read(&n, Port::None);
             let value = scaled(e, value, fraction, n.bits);
@@ -136,11 +136,11 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
     Ok(())
 }
 
-/// The same of each element of a vector.
+/// Lowers an operation on each element of a vector.
 fn on_vectors(float: Float, e: &mut Emit) -> Lowered {
     let (d, n) = (vector(e, 0)?, vector(e, 1)?);
     if (n.elem, n.count) != (d.elem, d.count) || !matches!(d.elem, 32 | 64) {
-        return Err(Refusal::new("the vectors have one shape, of 32 or 64 bits").on(1));
+        return Err(Refusal::new("expected two vectors of one shape with elements of 32 or 64 bits, such as `V0.4S,V1.4S`").on(1));
     }
     let a = e.read_raw(&whole(n), Port::None);
     let bits = d.elem;
@@ -165,7 +165,7 @@ fn on_vectors(float: Float, e: &mut Emit) -> Lowered {
             let m = vector(e, 2)?;
             e.only(3)?;
             if (m.elem, m.count) != (d.elem, d.count) {
-                return Err(Refusal::new("the vectors have one shape").on(2));
+                return Err(Refusal::new("expected vectors of one shape, such as `V0.4S`").on(2));
             }
             let b = e.read_raw(&whole(m), Port::None);
             each_lane(e, d, |e, lane| {
@@ -217,7 +217,7 @@ fn like(e: &Emit, i: usize, other: &View) -> Lowered<View> {
     let view = scalar(e, i)?;
     match view.bits == other.bits {
         true => Ok(view),
-        false => Err(Refusal::new("the registers have one width").on(i)),
+        false => Err(Refusal::width(i, view.bits, other.bits)),
     }
 }
 

@@ -379,7 +379,7 @@ fn shifted(
         }
     };
     if from != width {
-        return Err(Refusal::new("a shifted register has the width of the others").on(i - 1));
+        return Err(Refusal::width(i - 1, from, width));
     }
     Ok(match amount {
         0 => raw,

@@ -323,7 +323,10 @@ fn store(e: &mut Emit, size: u8, tags: Tags) -> Lowered {
 fn two_regs(e: &Emit) -> Lowered<(View, View)> {
     let (a, b) = (e.any_reg(0)?, e.any_reg(1)?);
     if a.bits != b.bits || a.is_vec() != b.is_vec() {
-        return Err(Refusal::new("the registers of a pair have one width").on(1));
+        return Err(Refusal::new(
+            "expected two registers of one kind and width, such as `X0,X1` or `W0,W1`",
+        )
+        .on(1));
     }
     Ok((a, b))
 }

@@ -132,7 +132,7 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             let count = e.imm_in(2, 0..i128::from(d.elem) + 1)?;
             e.only(3)?;
             if (n.elem, n.count) != (d.elem, d.count) {
-                return Err(Refusal::new("the vectors have one shape").on(1));
+                return Err(Refusal::new("expected vectors of one shape, such as `V0.4S`").on(1));
             }
             let all = e.read_raw(&whole(n), Port::None);
             each_lane(e, d, |e, lane| {
@@ -146,7 +146,10 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             let count = e.imm_in(2, 0..i128::from(n.elem))?;
             e.only(3)?;
             if (2 * n.elem, n.count) != (d.elem, d.count) {
-                return Err(Refusal::new("the elements have half the bits").on(1));
+                return Err(Refusal::new(
+                    "expected as many elements of half the bits, such as `V1.8B` for `V0.8H`",
+                )
+                .on(1));
             }
             let all = e.read_raw(&whole(n), Port::None);
             each_lane(e, d, |e, lane| {
@@ -263,7 +266,7 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
     let (d, n, m) = (shape(e, 0)?, shape(e, 1)?, shape(e, 2)?);
     e.only(3)?;
     if (n.elem, n.count, m.elem, m.count) != (d.elem, d.count, d.elem, d.count) {
-        return Err(Refusal::new("the vectors have one shape").on(1));
+        return Err(Refusal::new("expected vectors of one shape, such as `V0.4S`").on(1));
     }
     let a = e.read_raw(&whole(n), Port::None);
     let b = e.read_raw(&whole(m), Port::None);
@@ -339,7 +342,11 @@ fn source(e: &mut Emit, i: usize, elem: u8) -> Lowered<Temp> {
         Some(Operand::Vector(v)) => {
             let n = lane_of(e, i)?;
             if v.elem != elem {
-                return Err(Refusal::new("the elements have one width").on(i));
+                return Err(Refusal::new(format!(
+                    "expected an element of {elem} bits, found one of {}",
+                    v.elem
+                ))
+                .on(i));
             }
             let all = e.read_raw(&whole(n), Port::None);
             Ok(lane_value(e, all, n.elem, n.lane.unwrap_or(0)))
@@ -368,7 +375,11 @@ fn copy_out(e: &mut Emit, signed: bool) -> Lowered {
     let n = lane_of(e, 1)?;
     e.only(2)?;
     if n.elem > d.bits {
-        return Err(Refusal::new("the element is wider than the register").on(1));
+        return Err(Refusal::new(format!(
+            "expected an element of at most {} bits, as the register has; this one has {}",
+            d.bits, n.elem
+        ))
+        .on(1));
     }
     let all = e.read_raw(&whole(n), Port::None);
     let value = lane_value(e, all, n.elem, n.lane.unwrap_or(0));
@@ -440,7 +451,7 @@ fn float_move(e: &mut Emit) -> Lowered {
     // A half goes to and from the low bits of any general register.
     let half = (d.bits == 16 && !n.is_vec()) || (n.bits == 16 && !d.is_vec());
     if d.bits != n.bits && !half {
-        return Err(Refusal::new("the registers have one width").on(1));
+        return Err(Refusal::width(1, n.bits, d.bits));
     }
     let value = e.read(&n, Port::None);
     let value = if half { e.zero_ext(value, 16, 64) } else { value };
@@ -502,7 +513,10 @@ fn element_base(e: &mut Emit, total: u64) -> Lowered<(Temp, Option<(View, Temp)>
     if let (Some(Operand::Mem(_)), Some(Operand::Imm(n))) = (e.operands.get(1), e.operands.get(2))
         && *n != i128::from(total)
     {
-        return Err(Refusal::new(format!("the step of this access is {total}")).on(2));
+        return Err(Refusal::new(format!(
+            "expected the post-index #{total}, the bytes of this access"
+        ))
+        .on(2));
     }
     match e.operands.get(1) {
         Some(Operand::Mem(m)) if m.index == Index::Imm(0) && !m.pre => {

@@ -106,9 +106,12 @@ fn check_it_blocks(source: &Source, lines: &[Line], insns: &[Insn]) -> Result<()
                 return Err(Diag::at(
                     source,
                     lines[at].span,
-                    format!("this block is of {} instructions", conds.len()),
+                    format!(
+                        "this IT block covers {} instructions, and the thread ends before",
+                        conds.len()
+                    ),
                 )
-                .help("the thread ends before; shorten the IT block"));
+                .help("shorten the IT block"));
             };
             if inside.cond != *cond && inside.kind != Kind::Trap {
                 return Err(Diag::at(

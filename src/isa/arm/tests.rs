@@ -82,7 +82,7 @@ fn it_blocks() {
          3 | movne r2, #1\n   | ^^^^^^^^^^^^\n  \
          help: write the condition after the mnemonic, as in `moveq`"
     );
-    assert!(error("itt eq\nmoveq r0, #1").contains("this block is of 2 instructions"));
+    assert!(error("itt eq\nmoveq r0, #1").contains("this IT block covers 2 instructions"));
     // The address of the instruction after the block is where a false return goes on.
     let m = run("cmp r0, #1\nit eq\nbxeq lr\nmov r2, #3\nbx lr\nmov r2, #4");
     assert_eq!(m.reg("R2"), 3);

@@ -57,7 +57,7 @@ pub enum Vfp {
         to: V,
         from: V,
     },
-    /// The same in every word of some registers.
+    /// Puts a constant into every word of some registers.
     Fill {
         regs: Vec<u8>,
         word: u32,
@@ -254,7 +254,7 @@ impl Parser<'_, '_> {
         self.cursor.comma()?;
         match self.vector()? {
             from @ V::D(_) => Ok(Vfp::ToCore { low, high: Some(high), from }),
-            V::S(_) => Err(start.fail("two registers take what one of 64 bits holds")),
+            V::S(_) => Err(start.fail("expected a D register: two core registers hold 64 bits")),
         }
     }
 

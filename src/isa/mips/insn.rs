@@ -1,5 +1,5 @@
-//! The instructions of MIPS as data: what a reader of text or of machine code gives, and what
-//! `lower` gives meaning to. Neither spelling nor encoding is known here.
+//! The instructions of MIPS as data: readers of text and of machine code make them, and `lower` gives them
+//! meaning. Knows neither spelling nor encoding.
 
 use crate::lex::R;
 use litmake_ops::{Label, Tags};
@@ -109,7 +109,8 @@ pub enum Insn {
     Nop,
     /// A line that is no instruction.
     Directive,
-    /// From here on, what follows a branch is (or is not) in its delay slot.
+    /// Whether the instruction after a branch is in its delay slot, from here on (`false`), or not
+    /// (`true`).
     Reorder(bool),
     Push,
     Pop,
@@ -245,7 +246,7 @@ pub enum Insn {
 }
 
 impl Insn {
-    /// How it treats what follows it, where it may go elsewhere.
+    /// How it treats the instruction after it, if it is a branch.
     pub fn slot(&self) -> Option<Slot> {
         match self {
             Insn::Branch { slot, .. } | Insn::Jump { slot, .. } | Insn::JumpReg { slot, .. } => {

@@ -485,7 +485,7 @@ fn signed(n: i64) -> i64 {
     }
 }
 
-/// The same, zero-extended.
+/// A constant of 16 bits, zero-extended however it was written.
 fn unsigned(n: i64) -> i64 {
     match n {
         -0x8000..=0xffff => n & 0xffff,

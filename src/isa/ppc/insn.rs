@@ -69,7 +69,7 @@ pub enum Unary {
     Brd,
 }
 
-/// Of a product of 128 bits.
+/// The half of a product of 128 bits that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     Low,

@@ -562,7 +562,9 @@ impl Parser<'_, '_> {
             let inside = |l: &i64| bytes % 4 == 0 && (0..=self.count as i64).contains(l);
             return match line.filter(inside) {
                 Some(line) => Ok(line as Label),
-                None => Err(at.fail("there is no instruction at this distance")),
+                None => Err(at.fail(
+                    "expected the distance of an instruction of this thread, a multiple of 4",
+                )),
             };
         }
         let name = name.split_once('@').map_or(name, |(name, _)| name);
@@ -615,8 +617,9 @@ impl Parser<'_, '_> {
             self.cursor.comma()?;
             let at = self.cursor.clone();
             let mask = self.cursor.int_in("the mask", 0, 0xffff_ffff)? as u32;
-            let (begin, end) = mask_bits(mask)
-                .ok_or_else(|| at.fail("the ones of this mask are not one row of bits"))?;
+            let (begin, end) = mask_bits(mask).ok_or_else(|| {
+                at.fail("expected a mask whose ones are contiguous, such as 0xff0")
+            })?;
             return Ok(Insn::Rotate {
                 record,
                 word,

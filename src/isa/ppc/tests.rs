@@ -198,11 +198,11 @@ fn diagnostics() {
         "t.litmus:1:3: error: no label `L` in this thread\n \
          1 | b L\n   |   ^\n  help: did you mean `LC`?"
     );
-    assert!(error("bne- 7,.+40").contains("no instruction at this distance"));
+    assert!(error("bne- 7,.+40").contains("the distance of an instruction of this thread"));
     assert!(error("cmpw cr9,r1,r2").contains("a field of the condition register"));
     assert!(error("addi r1,r2").contains("expected `,`, found the end of the instruction"));
     assert!(error("lwz. r1,0(r2)").contains("unknown Power instruction"));
-    assert!(error("rlwinm 1,2,0,0x101").contains("not one row of bits"));
+    assert!(error("rlwinm 1,2,0,0x101").contains("a mask whose ones are contiguous"));
 }
 
 fn word() -> impl Strategy<Value = u64> {

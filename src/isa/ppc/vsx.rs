@@ -26,7 +26,7 @@ pub enum Lie {
     One,
     /// The whole as one number: doubleword 1 first.
     Whole,
-    /// The same, at the 16 bytes that the address is in.
+    /// As `Whole`, at the aligned 16 bytes around the address.
     Aligned,
     /// Doubleword 0 first.
     Doublewords,

@@ -9,11 +9,11 @@ use litmake_ops::{Tags, tag};
 pub(super) struct Access<'a> {
     order: Option<&'a str>,
     scope: Option<Tags>,
-    /// Of an atomic operation, what it does.
+    /// The operation of an atomic instruction, such as `add`.
     pub operation: Option<&'a str>,
     ty: Option<Type>,
     mmio: bool,
-    /// Of how many elements, each an access of its own.
+    /// The number of elements of a vector, each of which is an access.
     parts: Option<usize>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum Operand<'a> {
     Memory(Base<'a>, i64),
     /// `{%r1, %r2}`.
     Group(Vec<Operand<'a>>),
-    /// `_`: what is not wanted.
+    /// `_`: the result is not wanted.
     Sink,
 }
 

@@ -17,7 +17,7 @@ type Read<T> = Result<T, String>;
 
 const U32: Type = Type { kind: Kind::Unsigned, bits: 32 };
 
-/// Registers that hold what the machine knows, by the beginnings of their names.
+/// Special registers, by the beginnings of their names.
 const SPECIAL: &[&str] = &[
     "tid",
     "ntid",
@@ -101,7 +101,7 @@ impl<'a> Lower<'a> {
         Ok(if guard.negated { self.e.un(UnOp::IsZero, value, 1) } else { value })
     }
 
-    /// Where an instruction goes, if that is all that it does.
+    /// The target of an instruction that only jumps.
     fn target(&mut self, insn: &Insn) -> Read<Option<Label>> {
         match (insn.name, &insn.mods[..]) {
             ("ret", [] | ["uni"]) | ("exit", []) => Ok(Some(self.end)),
@@ -217,7 +217,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The same, extended to 64 bits by its sign where it has one.
+    /// An operand extended to 64 bits: by its sign if its type has one, else by zeros.
     fn extended(&mut self, operand: &Operand, ty: Type) -> Read<Temp> {
         let value = self.value(operand, ty)?;
         Ok(self.signed(value, ty))

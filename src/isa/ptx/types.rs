@@ -1,4 +1,4 @@
-//! The types that are behind the last dots of an instruction. It does not know instructions.
+//! The types in the last dotted words of an instruction. It does not know instructions.
 
 /// The kind of value that the bits of a type hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub enum Shape {
     Store(u8),
     ToX(u8),
     FromX(u8),
-    /// Of one source, which is both operands of [`Shape::Sign`].
+    /// A sign operation whose one source is both operands of [`Shape::Sign`].
     Sign1(Sign, u8),
     Sign(Sign, u8),
     Arith(BinOp, u8),
@@ -60,7 +60,7 @@ pub enum Float {
         value: X,
         addr: Address,
     },
-    /// Of up to two sources; with one, it is both.
+    /// An operation on up to two sources; a single one stands in both places.
     Op {
         shape: Shape,
         rd: X,

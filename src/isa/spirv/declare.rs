@@ -15,7 +15,7 @@ use litmake_ops::{Tags, Val, mask, tag};
 pub enum Rules {
     /// Accesses say themselves whether others see them.
     Vulkan,
-    /// Every access is seen by whoever it happens before.
+    /// Every access is visible to the accesses that it happens before.
     OpenCl,
 }
 
@@ -38,14 +38,14 @@ pub struct Declared<'a> {
     pub types: Named<'a, Rc<Type>>,
     pub constants: Named<'a, Constant>,
     pub variables: Named<'a, Variable>,
-    /// The types of what instructions compute.
+    /// The types of the results of instructions.
     pub values: Named<'a, Rc<Type>>,
     /// The line of each label.
     pub labels: Named<'a, u32>,
     pub rules: Rules,
 }
 
-/// Instructions that say nothing about what a function does.
+/// Instructions without an effect on a function's behaviour.
 const SILENT: &[&str] = &[
     "OpCapability",
     "OpExtension",
@@ -78,7 +78,7 @@ const SILENT: &[&str] = &[
 
 type Read<T> = Result<T, String>;
 
-/// Decorations that decide where things lie.
+/// Decorations that decide the layout in memory.
 #[derive(Default)]
 struct Layout<'a> {
     offsets: HashMap<(&'a str, u64), u64>,
@@ -114,7 +114,7 @@ impl<'a> Declared<'a> {
         Ok(out)
     }
 
-    /// Whether an instruction is a declaration, or says nothing about what code does.
+    /// Whether an instruction is a declaration or has no effect on behaviour.
     pub fn is_declaration(op: &str) -> bool {
         op.is_empty()
             || SILENT.contains(&op)
@@ -165,7 +165,7 @@ impl<'a> Declared<'a> {
     pub fn number(&self, id: &str) -> Read<u128> {
         match self.constants.get(id).map(|c| &c.values[..]) {
             Some([one]) => Ok(*one),
-            _ => Err(format!("{id} is no constant number: unsupported")),
+            _ => Err(format!("unsupported: {id} is not a constant number")),
         }
     }
 
@@ -220,9 +220,11 @@ impl<'a> Declared<'a> {
             let name = id.trim_start_matches('%');
             let loc = match class {
                 Class::Own => symbols.own(name, &place(self.pointee(&ty)?)?),
-                Class::Generic => return Err("a variable has a storage class of its own".into()),
+                Class::Generic => {
+                    return Err("unsupported: a variable of the storage class Generic".into());
+                }
                 _ if line.operands.len() > 2 => {
-                    return Err("the initial state says what a location holds".into());
+                    return Err("a location's value belongs into the initial state, not into an initialiser".into());
                 }
                 _ => symbols.location(name),
             };

@@ -354,7 +354,7 @@ impl<'a> Lower<'a> {
         Ok(semantics.atomic(scope, reads, writes))
     }
 
-    /// Bytes and bits of what a pointer operand points to.
+    /// The bytes and bits of the object that a pointer operand points to.
     fn access(&self, pointer: usize) -> Read<(u8, u8)> {
         let ty = self.declared.type_of(self.line.operand(pointer)?)?;
         let bits = scalar_bits(self.declared.pointee(ty)?)?;
@@ -536,7 +536,7 @@ impl<'a> Lower<'a> {
         self.label(self.line.operand(operand)?)
     }
 
-    /// Says for phi instructions which block ends here.
+    /// Records for phi instructions which block ends here.
     fn leave(&mut self) {
         let from = self.code.reg(FROM, 64, false);
         let block = self.e.int(self.block as u128);

@@ -72,7 +72,7 @@ impl Semantics {
             | of(acquire && self.visible, tag::SEMVIS)
     }
 
-    /// Of an atomic operation, which is available and visible by itself.
+    /// The tags of an atomic operation, which is available and visible by itself.
     pub fn atomic(&self, scope: Tags, reads: bool, writes: bool) -> Tags {
         let of = |set: bool, tags: Tags| if set { tags } else { Tags::NONE };
         tag::C_A
@@ -83,7 +83,7 @@ impl Semantics {
             | self.tags(reads, writes)
     }
 
-    /// Of a barrier, or of one half of it.
+    /// The tags of a barrier, or of one half of it.
     pub fn barrier(&self, scope: Tags, acquires: bool, releases: bool) -> Tags {
         scope | self.tags(acquires, releases)
     }

@@ -54,7 +54,7 @@ pub enum Type {
         stride: u64,
     },
     Struct(Vec<(Rc<Type>, u64)>),
-    /// One that only declarations and signatures name; why it cannot be computed with.
+    /// A type that only declarations and signatures name; says why values of it are refused.
     Other(String),
 }
 

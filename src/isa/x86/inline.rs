@@ -161,14 +161,18 @@ fn memory(
     let begins_with_address = |reg: Gpr| (around.begins_with_address)(&self::whole(reg));
     let (base, index) = match (location, mem.base, mem.index) {
         (Some(_), Some(_), Some(_)) => {
-            return Err(format!("`{text}` has more registers than an address can"));
+            return Err(format!("`{text}`: an address with a location has room for one register"));
         }
         (Some(location), Some(offset), None) => (location, Some((whole(offset), 1))),
         (Some(location), None, index) => (location, index.map(|(r, scale)| (whole(r), scale))),
         (None, Some(base), index) if around.wide || begins_with_address(base) => {
             (whole(base), index.map(|(r, scale)| (whole(r), scale)))
         }
-        (None, ..) => return Err(format!("`{text}`: which memory this is, is not known")),
+        (None, ..) => {
+            return Err(format!(
+                "`{text}`: no register of this address begins with the address of a location"
+            ));
+        }
     };
     let index = index.map_or(String::new(), |(reg, scale)| format!(",{reg},{scale}"));
     let disp = if mem.disp == 0 { String::new() } else { mem.disp.to_string() };
@@ -248,7 +252,7 @@ mod tests {
         assert!(error("ADD EBX,$4").starts_with("`EBX` holds an address"));
         assert!(error("MOV [x],EBX").starts_with("`EBX` holds an address"));
         assert!(error("movl $x,%eax").starts_with("`$x` is an address"));
-        assert!(error("MOV EAX,[ECX]").ends_with("which memory this is, is not known"));
+        assert!(error("MOV EAX,[ECX]").ends_with("begins with the address of a location"));
     }
 
     #[test]

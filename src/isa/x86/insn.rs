@@ -298,6 +298,51 @@ pub enum Do {
     X87StorePop,
 }
 
+impl Do {
+    /// Whether it works on vector registers or the floating-point stack, without floating-point arithmetic.
+    pub fn is_vector(self) -> bool {
+        matches!(
+            self,
+            Do::StoreNonTemporal
+                | Do::MovLow(_)
+                | Do::MovVec { .. }
+                | Do::MovHalf { .. }
+                | Do::Vec2(_)
+                | Do::Insert(_)
+                | Do::Extract(_)
+                | Do::Duplicate
+                | Do::Shuffle32
+                | Do::Shuffle2(_)
+                | Do::AlignRight
+                | Do::EqualParts(_)
+                | Do::MoveMask
+                | Do::TestVec
+                | Do::ShiftParts { .. }
+                | Do::ShiftBytes { .. }
+                | Do::X87Load
+                | Do::X87StorePop
+        )
+    }
+
+    /// Whether it works on numbers in vector registers.
+    pub fn is_float(self) -> bool {
+        matches!(
+            self,
+            Do::MovScalar(_)
+                | Do::FloatFromInt(_)
+                | Do::FloatToInt(_)
+                | Do::FloatResize(_)
+                | Do::FloatResizeAll(_)
+                | Do::FloatFromInts(_)
+                | Do::FloatToInts(_)
+                | Do::AddParts { .. }
+                | Do::FloatArith { .. }
+                | Do::FloatCompare(_)
+                | Do::FloatMask(..)
+        )
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insn {
     pub what: Do,

@@ -146,35 +146,8 @@ impl Lower<'_> {
                 Ok(())
             }
             Do::Xchg | Do::Xadd | Do::Cmpxchg | Do::CmpxchgPair => self.atomic(insn),
-            Do::StoreNonTemporal
-            | Do::MovLow(_)
-            | Do::MovVec { .. }
-            | Do::MovHalf { .. }
-            | Do::Vec2(_)
-            | Do::Insert(_)
-            | Do::Extract(_)
-            | Do::Duplicate
-            | Do::Shuffle32
-            | Do::Shuffle2(_)
-            | Do::AlignRight
-            | Do::EqualParts(_)
-            | Do::MoveMask
-            | Do::TestVec
-            | Do::ShiftParts { .. }
-            | Do::ShiftBytes { .. }
-            | Do::X87Load
-            | Do::X87StorePop => self.vector(insn),
-            Do::MovScalar(_)
-            | Do::FloatFromInt(_)
-            | Do::FloatToInt(_)
-            | Do::FloatResize(_)
-            | Do::FloatResizeAll(_)
-            | Do::FloatFromInts(_)
-            | Do::FloatToInts(_)
-            | Do::AddParts { .. }
-            | Do::FloatArith { .. }
-            | Do::FloatCompare(_)
-            | Do::FloatMask(..) => self.float(insn),
+            what if what.is_vector() => self.vector(insn),
+            what if what.is_float() => self.float(insn),
             _ => self.arith(insn),
         }
     }

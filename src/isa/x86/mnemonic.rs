@@ -397,7 +397,7 @@ pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
         "pord" | "porq" => "por",
         w => w,
     };
-    fixed(whole).filter(|(what, _)| is_vector(*what))
+    fixed(whole).filter(|(what, _)| has_v_form(*what))
 }
 
 fn scalar(name: &str) -> Option<(Do, Option<Size>)> {
@@ -408,36 +408,10 @@ fn scalar(name: &str) -> Option<(Do, Option<Size>)> {
     }
 }
 
-fn is_vector(what: Do) -> bool {
-    matches!(
-        what,
-        Do::MovLow(_)
-            | Do::MovHalf { .. }
-            | Do::MovVec { .. }
-            | Do::Vec2(_)
-            | Do::Insert(_)
-            | Do::Extract(_)
-            | Do::Duplicate
-            | Do::Shuffle32
-            | Do::Shuffle2(_)
-            | Do::AlignRight
-            | Do::EqualParts(_)
-            | Do::MoveMask
-            | Do::TestVec
-            | Do::ShiftParts { .. }
-            | Do::ShiftBytes { .. }
-            | Do::StoreNonTemporal
-            | Do::FloatFromInt(_)
-            | Do::FloatToInt(_)
-            | Do::FloatResize(_)
-            | Do::FloatResizeAll(_)
-            | Do::FloatFromInts(_)
-            | Do::FloatToInts(_)
-            | Do::AddParts { .. }
-            | Do::FloatArith { .. }
-            | Do::FloatCompare(_)
-            | Do::FloatMask(..)
-    )
+/// Whether an instruction has a form with `v` before its name.
+fn has_v_form(what: Do) -> bool {
+    let other = matches!(what, Do::MovScalar(_) | Do::X87Load | Do::X87StorePop);
+    (what.is_vector() || what.is_float()) && !other
 }
 
 fn fixed(name: &str) -> Option<(Do, Option<Size>)> {

@@ -326,7 +326,7 @@ fn helper_head(f: &Function, options: &EmitOptions) -> String {
     format!("{mark}static {attribute}{}{returns}", f.told)
 }
 
-/// The locals that a test's condition, filter and locations look at, by thread.
+/// The locals that a test's condition, filter and `locations` name, by thread.
 pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     let listed = test.locations.iter().map(|o| &o.place);
     let filtered = test.filter.iter().flat_map(|prop| prop.places());
@@ -672,7 +672,7 @@ impl Rewrite<'_> {
         Box::new(Expr::new(kind, e.span))
     }
 
-    /// A member as it stands, whatever accesses it.
+    /// A member without a cast, however it is accessed.
     fn member(&self, e: &Expr) -> Expr {
         let ExprKind::Member { base, arrow, name } = &e.kind else { return self.expr(e) };
         let base = match &base.kind {

@@ -11,7 +11,7 @@ use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind,
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{Body, InitValue, Test, Type, Value};
 
-/// More places than this at once are as good as any.
+/// An address with more possible places than this counts as unknown.
 const MAX_PLACES: usize = 16;
 
 /// Where each member begins and how many bytes it has, in order, by location.
@@ -51,8 +51,8 @@ pub fn members(test: &Test) -> Members {
     out
 }
 
-/// The location that pointers in memory point to, if there is one alone, and no other of its size
-/// that a compiler could put the two into one access with.
+/// The location that pointers in memory point to, if there is only one, and no other location of its size
+/// with which a compiler could combine it in one access.
 pub fn published(test: &Test) -> Option<String> {
     let mut looked = Look::default();
     looked.test(test);
@@ -81,7 +81,7 @@ struct Look {
     /// Bytes of each array.
     sizes: BTreeMap<String, u64>,
     found: BTreeMap<String, BTreeSet<(u64, u64)>>,
-    /// Those that may be accessed anyhow.
+    /// The arrays that may be accessed at any place.
     anywhere: BTreeSet<String>,
 }
 

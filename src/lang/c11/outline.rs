@@ -1,5 +1,5 @@
-//! Atomic operations moved into helper functions, as programs have them behind the functions of a
-//! library: what compilers assume of a call that synchronises is then part of the test.
+//! Moves atomic operations into helper functions, as programs have them behind the functions of a library.
+//! So the test also covers a compiler's assumptions about a call that synchronises.
 //!
 //! It knows neither compilers nor how a test is emitted; the result is a test like any other.
 
@@ -77,7 +77,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The call of a new helper that makes this one; none where an argument cannot be handed on.
+    /// The call of a new helper that makes this call; `None` if an argument cannot be handed on.
     fn call(&mut self, name: &str, args: &[Expr]) -> Option<(String, Vec<Expr>)> {
         let gives = gives(name)?;
         let object = args.first().and_then(|e| self.pointee(e));

@@ -1,9 +1,9 @@
-//! Every type in a piece of a program replaced, for languages that write types in their own way.
+//! Replaces every type in a piece of a program, for languages that write types in their own way.
 
 use litmake_litmus::Type;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
 
-/// A function with every type in it spelt.
+/// Replaces every type in a function.
 pub fn function(f: &mut Function, spell: fn(&Type) -> Type) {
     f.ret = spell(&f.ret);
     for Param { ty, .. } in &mut f.params {
@@ -14,7 +14,7 @@ pub fn function(f: &mut Function, spell: fn(&Type) -> Type) {
     }
 }
 
-/// The same of a statement.
+/// Replaces every type in a statement.
 pub fn statement(s: &mut Stmt, spell: fn(&Type) -> Type) {
     if let StmtKind::Decl(list) = &mut s.kind {
         list.iter_mut().for_each(|d| d.ty = spell(&d.ty));

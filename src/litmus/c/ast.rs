@@ -34,8 +34,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// The attributes that may be told: those that promise something of the function, and those that
-    /// ask for a way to compile it.
+    /// The known attributes: promises about the function, and requests for a way to compile it.
     pub const ATTRIBUTES: [&str; 12] = [
         "always_inline",
         "cold",
@@ -56,7 +55,7 @@ impl Told {
         self.inline || self.attributes.iter().any(|a| a == "noinline" || a == "always_inline")
     }
 
-    /// Whether nothing is told.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         !self.inline && self.attributes.is_empty()
     }
@@ -557,6 +556,35 @@ impl BinaryOp {
     }
 }
 
+/// Calls a function on the expressions directly below one, left to right; `iter` or `iter_mut` goes through lists.
+macro_rules! each_child {
+    ($kind:expr, $f:ident, $iter:ident) => {
+        match $kind {
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
+            }
+            ExprKind::Unary(_, e)
+            | ExprKind::Step { target: e, .. }
+            | ExprKind::Cast(_, e)
+            | ExprKind::SizeofExpr(e)
+            | ExprKind::Member { base: e, .. } => $f(e),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Assign(_, a, b)
+            | ExprKind::Comma(a, b)
+            | ExprKind::Index(a, b) => {
+                $f(a);
+                $f(b);
+            }
+            ExprKind::Cond(a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            ExprKind::Call(_, args) | ExprKind::List(args) => args.$iter().for_each($f),
+            ExprKind::Annotated(a) => a.args.$iter().for_each($f),
+        }
+    };
+}
+
 impl Expr {
     /// An expression; its height follows from those below it.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
@@ -603,29 +631,7 @@ impl Expr {
 
     /// Calls `f` on the expressions directly below this one, left to right.
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match &mut self.kind {
-            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
-            }
-            ExprKind::Unary(_, e)
-            | ExprKind::Step { target: e, .. }
-            | ExprKind::Cast(_, e)
-            | ExprKind::SizeofExpr(e)
-            | ExprKind::Member { base: e, .. } => f(e),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign(_, a, b)
-            | ExprKind::Comma(a, b)
-            | ExprKind::Index(a, b) => {
-                f(a);
-                f(b);
-            }
-            ExprKind::Cond(a, b, c) => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            ExprKind::Call(_, args) | ExprKind::List(args) => args.iter_mut().for_each(f),
-            ExprKind::Annotated(a) => a.args.iter_mut().for_each(f),
-        }
+        each_child!(&mut self.kind, f, iter_mut)
     }
 }
 
@@ -638,28 +644,7 @@ pub enum Part<'a> {
 }
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
-    match kind {
-        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
-        ExprKind::Unary(_, e)
-        | ExprKind::Step { target: e, .. }
-        | ExprKind::Cast(_, e)
-        | ExprKind::SizeofExpr(e)
-        | ExprKind::Member { base: e, .. } => f(e),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Assign(_, a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::Index(a, b) => {
-            f(a);
-            f(b);
-        }
-        ExprKind::Cond(a, b, c) => {
-            f(a);
-            f(b);
-            f(c);
-        }
-        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().for_each(f),
-        ExprKind::Annotated(a) => a.args.iter().for_each(f),
-    }
+    each_child!(kind, f, iter)
 }
 
 impl Function {

@@ -107,9 +107,9 @@ struct Expander<'e> {
     own: &'e [Function],
     source: &'e Source,
     nodes: usize,
-    /// Of the macro at hand inside others.
+    /// How deep the current macro is inside others.
     depth: usize,
-    /// Of the statement at hand inside others.
+    /// How deep the current statement is inside others.
     nesting: u32,
 }
 

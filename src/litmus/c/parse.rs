@@ -20,13 +20,10 @@ const MAX_DECLARATOR: u32 = 16;
 
 /// Reads the text of one function, which starts at `span.start` and ends at `span.end`.
 pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
-    let mut p = Parser::new(source, span)?;
-    let function = p.function()?;
-    p.end("after the function")?;
-    Ok(function)
+    parse_function_with(source, span, &[])
 }
 
-/// The same in a test that defines structures.
+/// Reads the text of one function of a test that defines structures.
 pub fn parse_function_with(
     source: &Source,
     span: Span,

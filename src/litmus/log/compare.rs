@@ -37,13 +37,6 @@ pub struct LogDiff {
     pub unexpected: Vec<String>,
 }
 
-impl LogDiff {
-    /// Whether no test differs and the second log lacks none.
-    pub fn is_equal(&self) -> bool {
-        self.differ.is_empty() && self.missing.is_empty()
-    }
-}
-
 /// Cells are `name=value;`. Brackets around a name, blanks and the base of a number do not
 /// count; faults and the like are cells without a value.
 pub fn normal_state(line: &str) -> State {

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As logs have it behind the test's name.
+    /// The word for it behind the test's name.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Allowed => "Allowed",
@@ -204,8 +204,8 @@ impl fmt::Display for LogEntry {
 }
 
 impl LogEntry {
-    /// The same, behind what a text has already. A campaign prints millions of them, so that
-    /// nothing here goes through a format.
+    /// Appends the entry to a text. A campaign prints millions of entries, so that nothing here goes
+    /// through a format.
     pub fn print(&self, out: &mut String) {
         let states: usize = self.states.iter().map(|s| s.len() + 1).sum();
         out.reserve(256 + 2 * self.name.len() + self.condition.len() + states);

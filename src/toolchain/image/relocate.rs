@@ -71,7 +71,10 @@ impl Fill {
         };
         done.ok_or_else(|| {
             let (kind, arch) = (fix.kind, self.arch.name());
-            Failure::unsupported(format!("relocation {kind} of {arch} is not known"))
+            Failure::unsupported(format!(
+                "an ELF relocation of type {kind} for {arch}, which lifting cannot apply \
+                 (`readelf -r` shows its name and symbol; options such as -fno-pic may avoid it)"
+            ))
         })
     }
 

@@ -504,7 +504,7 @@ impl Decide<'_> {
                         || arch == Arch::Mips && a.atomic && self.world.has_small()
                     {
                         return Err(Failure::unsupported(format!(
-                            "`{}` accesses what only a run tells, in big-endian code",
+                            "`{}` accesses a place that is known only at run time, in big-endian code",
                             shown()
                         )));
                     }
@@ -518,7 +518,7 @@ impl Decide<'_> {
                 }
                 Place::Frame => {
                     return Err(Failure::unsupported(format!(
-                        "it is not plain where on the stack `{}` points",
+                        "the place on the stack that `{}` accesses cannot be determined",
                         shown()
                     )));
                 }

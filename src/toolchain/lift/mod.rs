@@ -538,7 +538,10 @@ fn open(
             _ => None,
         };
         let to = to.ok_or_else(|| {
-            let why = Failure::unsupported(format!("it is not plain where `{}` goes", d.mnemonic));
+            let why = Failure::unsupported(format!(
+                "the target of the jump `{}` cannot be determined",
+                d.mnemonic
+            ));
             placed(why, image, at, given)
         })?;
         let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm);

@@ -2,7 +2,7 @@
 
 use super::{Operand, Out, Word};
 
-/// Where registers stand.
+/// The bits at which registers begin.
 pub const RD: u8 = 0;
 pub const RT: u8 = 0;
 pub const RN: u8 = 5;
@@ -31,22 +31,22 @@ pub fn w<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(general(w.get(AT, 5), false, false))
 }
 
-/// Of the width that the highest bit says.
+/// A general register whose width is in bit 31.
 pub fn r<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(general(w.get(AT, 5), w.is(31), false))
 }
 
-/// The same, where 31 is the stack pointer.
+/// A general register whose width is in bit 31; number 31 is the stack pointer.
 pub fn rsp<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(general(w.get(AT, 5), w.is(31), true))
 }
 
-/// Of the width that bit 30 says.
+/// A general register whose width is in bit 30.
 pub fn r30<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(general(w.get(AT, 5), w.is(30), false))
 }
 
-/// Of the width for an access whose size is in the two highest bits.
+/// A general register as wide as an access whose size is in bits 30 and 31.
 pub fn sized<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(general(w.get(AT, 5), w.get(30, 2) == 3, false))
 }

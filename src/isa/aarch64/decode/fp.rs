@@ -90,7 +90,7 @@ pub const ROWS: &[Row] = &[
     row("00011110 tt 1 mmmmm cccc 11 nnnnn ddddd", "FCSEL", &[scalar::<RD>, scalar::<RN>, scalar::<RM>, cond::<12>]),
 ];
 
-/// By the two bits of the type; `10` is no scalar.
+/// The letter of a scalar by the two bits of its type; `10` is no scalar.
 fn letter(kind: u32) -> Option<char> {
     [Some('S'), Some('D'), None, Some('H')][kind as usize & 3]
 }
@@ -104,7 +104,7 @@ fn in_place<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(format!("{}{}", letter(w.get(22, 1))?, w.get(AT, 5)))
 }
 
-/// By the bits that hold a count, the same: 0 for numbers of 32 bits, 1 for 64.
+/// The type of a scalar by the bits that hold a count: 0 for numbers of 32 bits, 1 for 64.
 fn fixed_size(w: Word) -> Option<u32> {
     match w.get(19, 4) {
         4..8 => Some(0),

@@ -167,7 +167,7 @@ fn v<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(vector(w.get(AT, 5), size, whole))
 }
 
-/// The same with elements of twice the size, all 128 bits.
+/// A vector of 128 bits whose elements have twice the size that the size field tells.
 fn wider<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     let size = w.get(22, 2);
     (size < 3).then_some(())?;

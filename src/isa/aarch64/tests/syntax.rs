@@ -85,7 +85,7 @@ fn refused() {
         ("LDXR W0,[X1,#4]", "without offset"),
         ("STXR X0,X1,[X2]", "a W register for the status"),
         ("CASP X1,X2,X4,X5,[X6]", "an even register"),
-        ("LDP X0,W1,[X2]", "one width"),
+        ("LDP X0,W1,[X2]", "one kind and width"),
         ("UBFX W0,W1,#30,#4", "1 to 2"),
         ("CSEL X0,X1,X2,XX", "a condition"),
         ("LDR X0,[X1,X2],#8", "a post-index goes with"),

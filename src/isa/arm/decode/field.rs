@@ -64,10 +64,10 @@ pub enum Field {
     TrapT,
     /// Addresses. `[Rn]`.
     Base,
-    /// Of LDR and its kind in A32: 12 bits, or a register that may be shifted.
+    /// The address of LDR and its like in A32: 12 bits, or a register that may be shifted.
     MemA,
     MemRegA,
-    /// Of LDRH and its kind in A32: 8 bits, or a register.
+    /// The address of LDRH and its like in A32: 8 bits, or a register.
     MemHalfA,
     MemHalfRegA,
     /// In T32: 12 bits upwards; 8 bits with an update; a register shifted left; 8 bits of words.
@@ -306,7 +306,7 @@ fn update_thumb(pre: bool, writeback: bool) -> Option<Update> {
     }
 }
 
-/// Of bit fields in T32.
+/// The lowest bit of a bit field in T32.
 fn low_bit_t(word: u32) -> u32 {
     bits(word, 12, 3) << 2 | bits(word, 6, 2)
 }

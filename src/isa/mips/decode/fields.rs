@@ -55,7 +55,7 @@ pub const fn f(opcode: u32, funct: u32) -> u32 {
     opcode << 26 | funct
 }
 
-/// With what stands where a shift's count does.
+/// An encoding whose shift-count field has this value.
 pub const fn sa(opcode: u32, funct: u32, sa: u32) -> u32 {
     opcode << 26 | sa << 6 | funct
 }
@@ -86,7 +86,7 @@ pub enum Field {
     Rt,
     Rd,
     Sa,
-    /// A shift by 32 more than what stands there.
+    /// A shift by 32 more than the field says.
     Sa32,
     Simm,
     Uimm,

@@ -83,9 +83,8 @@ const ROWS: &[Row] = &[
     row("aluipc", OP | RT, op(PCREL) | 0x1f << 16, &[Rs, Simm]),
 ];
 
-/// Those of an opcode that stands for several instructions, which the registers tell apart:
-/// without a first register, with the same twice (or, of `beqc`, in descending order), and with
-/// any two others.
+/// The instructions of an opcode that stands for several, by its registers: without a first register, with
+/// the same one twice (or, for `beqc`, in descending order), and with any two others.
 struct Shared {
     opcode: u32,
     none: Row,

@@ -146,7 +146,7 @@ fn written(insn: &Decoded) -> Result<Option<&str>, String> {
     })
 }
 
-/// A likely branch without what makes it that.
+/// The mnemonic of a likely branch without the letter that makes it likely.
 fn plain(branch: &Decoded) -> String {
     let name = &branch.mnemonic;
     name.strip_suffix('l').unwrap_or(name).to_string()

@@ -13,7 +13,7 @@ const fn x(opcode: u32, extended: u32) -> (u32, u32) {
     (0xfc00_07ff, opcode << 26 | extended << 1)
 }
 
-/// The same, with no register B.
+/// With an extended opcode as in `x`, and no register B.
 const fn x_a(opcode: u32, extended: u32) -> (u32, u32) {
     (0xfc00_ffff, opcode << 26 | extended << 1)
 }
@@ -260,7 +260,7 @@ const fn conditional(extended: u32) -> (u32, u32) {
     (mask, value | 1)
 }
 
-/// Of the fields of the condition register, one.
+/// Whether the instruction names one field of the condition register.
 fn one_field(word: u32) -> bool {
     bits(word, 12, 8).is_power_of_two()
 }

@@ -7,7 +7,7 @@ pub const OPCODE: u32 = 0x2f;
 
 /// The opcode, the width and the operation.
 const AMO: u32 = 0xf800_707f;
-/// The same with rs2, which is 0, or rd, which is 0.
+/// As `AMO`, with rs2 = 0 or with rd = 0.
 const NO_RS2: u32 = AMO | 31 << 20;
 const NO_RD: u32 = AMO | 31 << 7;
 

@@ -46,7 +46,7 @@ pub enum Field {
     Fs3,
     /// The rounding mode, where it is not that of the machine's state.
     Rounding,
-    /// The same, where 0 is what is meant by saying nothing, as the result is exact.
+    /// The rounding mode of an operation whose result is exact; text without a mode means 0.
     ExactRounding,
     Imm12,
     Shift6,

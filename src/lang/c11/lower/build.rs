@@ -149,7 +149,7 @@ impl<'a> Builder<'a> {
         self.base
     }
 
-    /// An error at what is being built.
+    /// An error at the part of the test that is being lowered.
     #[cold]
     pub fn refuse(&self, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, self.span, message)

@@ -86,7 +86,9 @@ impl Lower<'_> {
                 None => self.builtin(name, args, e.span),
             },
             ExprKind::Annotated(a) => self.annotated(a, e.span),
-            ExprKind::List(_) => Err(self.error(e.span, "a list is what an array starts with")),
+            ExprKind::List(_) => {
+                Err(self.error(e.span, "a list in braces can only initialise an array"))
+            }
         }
     }
 
@@ -501,7 +503,7 @@ impl Lower<'_> {
         self.b.bin(BinOp::Ne, v, &zero, ty, v.ty.bits())
     }
 
-    /// A condition as a value that is 0 or not by its bits.
+    /// A condition as a value whose bits are 0 exactly where it is false.
     pub(super) fn decided(&mut self, v: Value) -> Result<Value> {
         match v.ty.is_float() {
             true => self.truth(&v, ValueType::INT),
@@ -655,7 +657,7 @@ impl Lower<'_> {
         out
     }
 
-    /// Lowers what is computed only where the value is true (`when`), or only where it is not.
+    /// Lowers code that is evaluated only where the value is true (`when`), or only where it is false.
     fn guarded<T>(
         &mut self,
         value: &Value,
@@ -691,8 +693,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether nothing is undefined here: what a read-modify-write does with what it read wraps
-    /// around, too.
+    /// Whether all arithmetic is defined here: a read-modify-write wraps around, too.
     fn defined(&self) -> bool {
         self.wraps || self.b.in_list()
     }
@@ -709,7 +710,7 @@ impl Lower<'_> {
         self.undefined(cond, what)
     }
 
-    /// A shift's count is below the width.
+    /// Makes a shift by the width or more undefined.
     fn counts(&mut self, count: &Value, width: u8) -> Result<()> {
         if self.defined() {
             return Ok(());
@@ -748,7 +749,7 @@ impl Lower<'_> {
         self.undefined(outside, Undefined::Conversion)
     }
 
-    /// A divisor is not 0, and the quotient fits.
+    /// Makes a division by 0, or one whose quotient does not fit, undefined.
     fn divides(&mut self, a: &Value, b: &Value) -> Result<()> {
         if self.defined() {
             return Ok(());

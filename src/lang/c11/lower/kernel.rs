@@ -37,9 +37,9 @@ const WIDTH: u8 = 32;
 struct Parts {
     read: Tags,
     write: Tags,
-    /// Of a read that nothing is written after.
+    /// The annotations of a read without a write after it.
     alone: Tags,
-    /// Of fences before and after.
+    /// The annotations of the fences before and after, if there are any.
     fence: Option<Tags>,
 }
 
@@ -195,7 +195,7 @@ impl Lower<'_> {
         Ok(tags)
     }
 
-    /// An annotation that goes without saying; models that do not know it do not see it.
+    /// An annotation that the primitive implies; models without it do not see it.
     fn implied(&self, name: &str) -> Tags {
         self.dialect.and_then(|d| d.annotations.get(name)).unwrap_or(Tags::NONE)
     }
@@ -310,8 +310,8 @@ impl Lower<'_> {
         Ok((self.b.result(ValueType::INT, at.inst, dst, true), new))
     }
 
-    /// An operation that writes where what it reads is a value (`cmpxchg`), or is not (`unless`).
-    /// It gives what it reads, or else whether it wrote.
+    /// An operation that writes if the value that it reads is the given one (`cmpxchg`), or if it is not
+    /// (`unless`). Its result is the value that it reads, or else whether it wrote.
     fn choice(
         &mut self,
         addr: &Value,
@@ -369,7 +369,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Looks at a lock. What is found is known, and depends on the look all the same.
+    /// Reads a lock. The value is known, and still depends on the read.
     fn look(&mut self, at: At, tags: Tags, found: u128, out: Temp) -> Result<()> {
         let (dst, none, value) =
             (self.b.temp(at.inst)?, self.b.temp(at.inst)?, self.b.temp(at.inst)?);
@@ -385,7 +385,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// One of two ways, of which each gives a value.
+    /// Takes one of two ways; each has a value.
     fn either_way(
         &mut self,
         at: At,

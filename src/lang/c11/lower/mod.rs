@@ -58,14 +58,14 @@ pub struct Options {
     pub plain_atomic: PlainAtomic,
 }
 
-/// Bound of helper functions that call one another.
+/// The most helper functions that are inlined one inside another.
 const MAX_CALL_DEPTH: usize = 8;
-/// A function that calls itself is taken in so many times, one inside another.
+/// How many times a function that calls itself is inlined, one inside another.
 pub const MAX_RECURSION: usize = 5;
-/// Bound of the calls that are taken into one thread.
+/// The most calls that are inlined into one thread.
 const MAX_CALLS: usize = 1000;
 
-/// The code of one thread, with the helper functions that it calls taken in.
+/// The code of one thread, with the helper functions that it calls inlined.
 pub fn thread<'a>(
     source: &'a Source,
     f: &'a Function,
@@ -98,7 +98,7 @@ pub fn thread_in(
     lower(source, &f, &helpers, symbols, Options::default(), Some(dialect))
 }
 
-/// The type that an object has then.
+/// The type that an object has under such a model.
 pub fn object_in(dialect: &Dialect, ty: &litmake_litmus::Type) -> litmake_litmus::Type {
     if dialect.kernel { untyped::object(ty) } else { ty.clone() }
 }
@@ -173,13 +173,13 @@ struct Var {
 #[derive(Clone, Copy)]
 enum Home {
     Register(Reg),
-    /// It holds the address of another local variable, always.
+    /// The variable always holds the address of this other local variable.
     AddressOf(usize),
-    /// It is a structure, whose values are the variables from this one on.
+    /// A structure; its members are the variables from this one on.
     Values(usize),
 }
 
-/// One function that is being taken in.
+/// A function that is being inlined.
 struct Frame<'a> {
     function: &'a Function,
     end: LabelId,
@@ -676,7 +676,7 @@ impl<'a> Lower<'a> {
         self.helpers.iter().find(|f| f.name == name)
     }
 
-    /// Takes in the body of a helper function.
+    /// Inlines the body of a helper function.
     fn inline(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
         let helpers = self.helpers;
         let Some(f) = helpers.iter().find(|f| f.name == name) else {
@@ -735,7 +735,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Recursion that goes on is cut like a loop that goes on, which is what stands here.
+    /// Cuts recursion like a loop: an endless loop stands in place of the call.
     fn too_deep(&mut self, f: &Function) -> Result<Value> {
         self.b.flush();
         let forever = self.b.label();
