@@ -35,7 +35,9 @@ pub fn interpret(model: &Model, exec: &Exec) -> Result<Verdict> {
         match outcome {
             Ok(()) => {}
             Err(EarlyEnd::Failed(failed)) => verdict.failed = Some(failed),
-            Err(EarlyEnd::Error(d) | EarlyEnd::Unstageable(d) | EarlyEnd::Limit(d)) => return Err(d),
+            Err(EarlyEnd::Error(d) | EarlyEnd::Unstageable(d) | EarlyEnd::Limit(d)) => {
+                return Err(d);
+            }
         }
         total = Some(match total {
             None => verdict,
