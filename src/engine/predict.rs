@@ -2,7 +2,7 @@
 
 use super::graph::Work;
 use super::rows::{Cell, Shard, State};
-use super::run::Engine;
+use super::run::{Decision, Engine};
 use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
 
@@ -49,7 +49,7 @@ impl Engine<'_> {
                 }
                 Work::Map(_) => {
                     let count = self.root_table(node).map_or(0, |r| r.shards());
-                    self.set_shards(node, vec![None; count]);
+                    self.set_units(node, count);
                     partial[node] = vec![None; count];
                     for shard in 0..count {
                         let known = self.predict_unit(node, shard, &partial, &mut out[node])?;
@@ -114,11 +114,8 @@ impl Engine<'_> {
                 continue;
             };
             let cell = match self.decide(node, shard, row, &known) {
-                Ok(cell) => Some(cell),
-                Err(content) if self.made_when_read(node).is_some() => {
-                    Some(Cell { state: State::Done, content })
-                }
-                Err(key) => {
+                Decision::Settled(cell) => Some(cell),
+                Decision::Action(key) => {
                     let found = self.recall(self.store.get_one(&key)).map(|k| k.cell);
                     let found = found.or_else(|| self.known_by_normal(node, shard, row, &known));
                     if found.is_none() && !running.insert(key) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::keys::Decision;
 use super::{Engine, across, guarded, lock};
 use crate::graph::{Map, Outcome, Work};
 use crate::parts::encode_results;
@@ -23,7 +24,7 @@ impl Engine<'_> {
         if self.is_root(node) {
             return Ok(self.root_of(node)?.cells(shard));
         }
-        if let Some(kept) = lock(&self.kept).get(&(node, shard)) {
+        if let Some(kept) = lock(&self.held.kept).get(&(node, shard)) {
             return Ok(kept.to_vec());
         }
         if let Some(digest) = self.shard_digest(node, shard)
@@ -37,11 +38,8 @@ impl Engine<'_> {
         let mut out = Vec::new();
         for row in 0..inputs[0].len() {
             let cell = match self.decide(node, shard, row, &across(&inputs, row)) {
-                Ok(cell) => cell,
-                Err(content) if self.made_when_read(node).is_some() => {
-                    Cell { state: State::Done, content }
-                }
-                Err(key) => match self.recall(self.store.get_one(&key)) {
+                Decision::Settled(cell) => cell,
+                Decision::Action(key) => match self.recall(self.store.get_one(&key)) {
                     Some(kept) => kept.cell,
                     None => self.redo(node, shard, row, &inputs)?.0,
                 },
@@ -96,7 +94,7 @@ impl Engine<'_> {
                 Lasting::ForGood | Lasting::ForNow => (State::Failed, failure.encode()),
                 Lasting::Never => {
                     let bytes = failure.encode();
-                    lock(&self.broken).insert(Digest::of(&bytes), bytes.clone());
+                    lock(&self.held.broken).insert(Digest::of(&bytes), bytes.clone());
                     if self.options.fail_fast {
                         self.options.context.stop.ask();
                     }
@@ -123,7 +121,7 @@ impl Engine<'_> {
         {
             return Ok(bytes);
         }
-        if let Some(bytes) = lock(&self.broken).get(&cell.content) {
+        if let Some(bytes) = lock(&self.held.broken).get(&cell.content) {
             return Ok(bytes.clone());
         }
         match &self.graph.nodes[node].work {
@@ -164,7 +162,9 @@ impl Engine<'_> {
             }
             Work::Map(_) => {
                 let inputs = self.input_cells(node, shard).map_err(gone)?;
-                if let Ok(skipped) = self.decide(node, shard, row, &across(&inputs, row)) {
+                if let Decision::Settled(skipped) =
+                    self.decide(node, shard, row, &across(&inputs, row))
+                {
                     let this = &self.graph.nodes[node];
                     let at = (0..inputs.len()).find(|i| inputs[*i][row].content == skipped.content);
                     if let Some(input) = at {

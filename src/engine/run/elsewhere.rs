@@ -8,13 +8,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Engine, Job as Queued, Queue, UnitRun, lock, remote::Answered};
+use super::schedule::{Job as Queued, Queue};
+use super::{Engine, UnitRun, lock, remote::Answered};
 use crate::elsewhere::{Elsewhere, Executed, Made, Order};
 use crate::events::Event;
 use crate::graph::{Travels, Work};
@@ -86,6 +88,37 @@ impl Away {
     }
 }
 
+/// What a run knows of other machines and of the work that they do.
+pub(super) struct Others {
+    /// Packets that jobs returned for units that have not asked yet; and whether they are of an earlier run
+    /// of the job.
+    pub(super) ready: Mutex<FxHashMap<Digest, (Vec<u8>, bool)>>,
+    /// Whether each job has the work of one node only. Set when workers refuse a job of several nodes, so
+    /// that the next refusal shows which node it was.
+    apart: AtomicBool,
+    /// For each node, whether other machines have refused its work.
+    at_home: Vec<AtomicBool>,
+    /// For each node: the number of items done, here or there, and the nanoseconds that they took.
+    rates: Mutex<FxHashMap<usize, (u64, u64)>>,
+    /// The failures that were told.
+    told: Mutex<FxHashSet<String>>,
+    /// Receives the answers of the remote cache while the graph runs.
+    pub(super) answered: Mutex<Option<Sender<Answered>>>,
+}
+
+impl Others {
+    pub(super) fn new(nodes: usize) -> Others {
+        Others {
+            ready: Mutex::default(),
+            apart: AtomicBool::new(false),
+            at_home: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
+            rates: Mutex::default(),
+            told: Mutex::default(),
+            answered: Mutex::default(),
+        }
+    }
+}
+
 /// Strips with one set of starts, that is, portions that go into one task: the shard, its rows, and
 /// the portions.
 type Strip = (usize, Range<usize>, Vec<Portion>);
@@ -97,7 +130,7 @@ impl Engine<'_> {
 
     fn travels(&self, node: usize) -> Travels {
         match &self.graph.nodes[node].work {
-            _ if self.at_home[node].load(Ordering::Relaxed) => Travels::Never,
+            _ if self.others.at_home[node].load(Ordering::Relaxed) => Travels::Never,
             Work::Map(work) => work.travels(),
             _ => Travels::Never,
         }
@@ -152,9 +185,9 @@ impl Engine<'_> {
             }
         }
         unit.left.store(portions.len(), Ordering::Relaxed);
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         let place = queue.begun(unit.clone());
-        let priority = self.depth[unit.node] * 2 + 1;
+        let priority = self.shape.depth[unit.node] * 2 + 1;
         for portion in portions {
             self.lay_open(&mut queue, priority, unit.shard, Portion { place, ..portion });
         }
@@ -168,13 +201,13 @@ impl Engine<'_> {
         let rank = (priority, u64::MAX - shard as u64, u64::MAX - away.came);
         away.open.insert(rank, portion);
         away.since.get_or_insert_with(Instant::now);
-        self.wake.notify_one();
-        self.laid.notify_one();
+        self.schedule.wake_one();
+        self.schedule.laid();
     }
 
     /// Notes how long some work took.
     pub(super) fn took(&self, node: usize, items: u64, nanos: u64) {
-        let mut rates = lock(&self.rates);
+        let mut rates = lock(&self.others.rates);
         let rate = rates.entry(node).or_default();
         *rate = (rate.0 + items, rate.1 + nanos);
     }
@@ -183,7 +216,7 @@ impl Engine<'_> {
     /// others that do work of its kind.
     fn rate(&self, node: usize) -> Option<f64> {
         let kind = |node: usize| &self.graph.nodes[node].kind;
-        let rates = lock(&self.rates);
+        let rates = lock(&self.others.rates);
         let of_kind = || {
             let same = rates.iter().filter(|(other, _)| kind(**other) == kind(node));
             same.fold((0, 0), |sum, (_, rate)| (sum.0 + rate.0, sum.1 + rate.1))
@@ -196,7 +229,7 @@ impl Engine<'_> {
     pub(super) fn send_jobs(&self) {
         let Some(elsewhere) = self.elsewhere() else { return };
         let mut told = crate::elsewhere::Tally::default();
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         while !queue.away.ended && !self.options.context.stopped() {
             let tally = elsewhere.tally();
             if tally != told {
@@ -204,15 +237,14 @@ impl Engine<'_> {
                 let crate::elsewhere::Tally { queued, running, fetched } = tally;
                 drop(queue);
                 self.listener.event(&Event::Elsewhere { queued, running, fetched });
-                queue = lock(&self.queue);
+                queue = self.schedule.queue();
             }
             let chosen = match elsewhere.is_open() && queue.away.out.len() < elsewhere.slots() {
                 true => self.choose(&mut queue, elsewhere.slots()),
                 false => Vec::new(),
             };
             if chosen.is_empty() {
-                let wait = self.laid.wait_timeout(queue, LOOK);
-                queue = wait.unwrap_or_else(PoisonError::into_inner).0;
+                queue = self.schedule.wait_for_portions(queue, LOOK);
                 continue;
             }
             // As long as it counts as running, nobody takes the graph for done.
@@ -221,7 +253,7 @@ impl Engine<'_> {
             let number = queue.away.jobs;
             drop(queue);
             let (job, sent, left) = self.job(chosen);
-            queue = lock(&self.queue);
+            queue = self.schedule.queue();
             queue.running -= 1;
             for (rank, portion) in left {
                 queue.away.open.insert(rank, portion);
@@ -231,17 +263,17 @@ impl Engine<'_> {
                 for (rank, portion) in sent {
                     queue.heap.push((rank.0, rank.1, portion.job()));
                 }
-                self.wake.notify_all();
+                self.schedule.wake_all();
                 continue;
             };
-            let Some(answered) = lock(&self.answered).clone() else { return };
+            let Some(answered) = lock(&self.others.answered).clone() else { return };
             let anew = self.options.ask_again || sent.iter().any(|(_, p)| p.again);
             queue.away.out.insert(number, sent);
             drop(queue);
             let order = Order { outputs: job.outputs(), job: job.encode(), anew };
             let taker = move |done| drop(answered.send(Answered::Executed(number, done)));
             elsewhere.execute(number, order, Box::new(taker));
-            queue = lock(&self.queue);
+            queue = self.schedule.queue();
         }
     }
 
@@ -268,7 +300,7 @@ impl Engine<'_> {
         let target = (total / (2 * slots) as f64).clamp(LEAST_SECONDS, MOST_SECONDS);
         let mut out: Vec<(Rank, Portion)> = Vec::new();
         let (mut seconds, mut unknown) = (0.0, 0);
-        let apart = self.apart.load(Ordering::Relaxed);
+        let apart = self.others.apart.load(Ordering::Relaxed);
         for (rank, portion) in queue.away.open.iter().rev() {
             let fits = |first: &Portion| {
                 first.again == portion.again && (!apart || node(first) == node(portion))
@@ -293,15 +325,13 @@ impl Engine<'_> {
     /// The nodes that a job can do together with `starts` on a strip of a shard: all later nodes whose
     /// other inputs are known.
     fn closure(&self, starts: &BTreeSet<usize>, root: usize, shard: usize) -> BTreeSet<usize> {
-        let done =
-            |j: usize| j == root || lock(&self.shards[j]).get(shard).is_some_and(Option::is_some);
+        let done = |j: usize| j == root || self.held.shard(j, shard).is_some();
         let whole = |j: usize| {
-            lock(&self.roots[self.root_index[j]]).is_some()
-                && lock(&self.shards[j]).iter().all(Option::is_some)
+            lock(&self.held.roots[self.shape.root_index[j]]).is_some() && self.held.is_done(j)
         };
         let mut out = starts.clone();
         for (m, node) in self.graph.nodes.iter().enumerate() {
-            if self.root_index[m] == root
+            if self.shape.root_index[m] == root
                 && self.travels(m) != Travels::Never
                 && node.inputs.iter().any(|j| out.contains(j))
                 && node.inputs.iter().all(|j| out.contains(j) || done(*j))
@@ -323,9 +353,9 @@ impl Engine<'_> {
         let mut by_strip: BTreeMap<(usize, usize, usize), Vec<(Rank, Portion)>> = BTreeMap::new();
         let mut rows_of: FxHashMap<(usize, usize, usize), Range<usize>> = FxHashMap::default();
         for (rank, portion) in chosen {
-            let Some(unit) = lock(&self.queue).units[portion.place].clone() else { continue };
+            let Some(unit) = self.schedule.queue().units[portion.place].clone() else { continue };
             let rows = unit.parcels[portion.parcel].rows.clone();
-            let strip = (self.root_index[unit.node], unit.shard, rows.start);
+            let strip = (self.shape.root_index[unit.node], unit.shard, rows.start);
             rows_of.insert(strip, rows);
             by_strip.entry(strip).or_default().push((rank, portion));
         }
@@ -368,7 +398,7 @@ impl Engine<'_> {
     }
 
     fn unit_of(&self, portion: &Portion) -> Option<Arc<UnitRun>> {
-        lock(&self.queue).units[portion.place].clone()
+        self.schedule.queue().units[portion.place].clone()
     }
 
     /// A task: some work on some strips of a list.
@@ -400,22 +430,22 @@ impl Engine<'_> {
 
     /// Handles the end of a job.
     pub(super) fn returned(&self, number: u64, done: Executed) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         if !queue.away.out.contains_key(&number) {
             return;
         }
         queue.away.back.insert(number, done);
-        self.push(&mut queue, usize::MAX, 0, Queued::Returned(number));
-        self.laid.notify_one();
+        self.schedule.push(&mut queue, usize::MAX, 0, Queued::Returned(number));
+        self.schedule.laid();
     }
 
     pub(super) fn run_returned(&self, number: u64) {
         let taken = {
-            let mut queue = lock(&self.queue);
+            let mut queue = self.schedule.queue();
             queue.away.out.remove(&number).zip(queue.away.back.remove(&number))
         };
         let Some((portions, done)) = taken else { return };
-        self.laid.notify_one();
+        self.schedule.laid();
         match done {
             Executed::Made(made) => self.take_made(portions, made),
             Executed::Gone => self.lay_back(portions, false),
@@ -428,11 +458,11 @@ impl Engine<'_> {
                     portions.iter().filter_map(|(_, p)| self.unit_of(p)).map(|u| u.node).collect();
                 if nodes.len() > 1 {
                     // Which of them it is shows where each goes alone.
-                    self.apart.store(true, Ordering::Relaxed);
+                    self.others.apart.store(true, Ordering::Relaxed);
                     return self.lay_back(portions, false);
                 }
                 for node in nodes {
-                    self.at_home[node].store(true, Ordering::Relaxed);
+                    self.others.at_home[node].store(true, Ordering::Relaxed);
                 }
                 self.say_elsewhere(&why, "such work is done here");
                 self.do_here(portions);
@@ -443,7 +473,7 @@ impl Engine<'_> {
     /// Reports a failure of remote execution, each text once, and only the first few.
     fn say_elsewhere(&self, why: &str, then: &str) {
         let count = {
-            let mut said = lock(&self.said_elsewhere);
+            let mut said = lock(&self.others.told);
             let is_new = said.insert(why.to_string());
             said.len() * usize::from(is_new)
         };
@@ -458,7 +488,7 @@ impl Engine<'_> {
     fn lay_back(&self, portions: Vec<(Rank, Portion)>, failed: bool) {
         let (here, again): (Vec<_>, Vec<_>) =
             portions.into_iter().partition(|(_, p)| failed && p.again);
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         for (rank, portion) in again {
             let again = portion.again || failed;
             queue.away.open.insert(rank, Portion { again, ..portion });
@@ -468,16 +498,16 @@ impl Engine<'_> {
         }
         drop(queue);
         self.do_here(here);
-        self.wake.notify_all();
-        self.laid.notify_one();
+        self.schedule.wake_all();
+        self.schedule.laid();
     }
 
     fn do_here(&self, portions: Vec<(Rank, Portion)>) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         for (rank, portion) in portions {
             queue.heap.push((rank.0, rank.1, portion.job()));
         }
-        self.wake.notify_all();
+        self.schedule.wake_all();
     }
 
     /// Takes portions back from a job that no worker has begun, for a worker of this machine that has
@@ -498,14 +528,14 @@ impl Engine<'_> {
 
     fn take_made(&self, portions: Vec<(Rank, Portion)>, made: Made) {
         for spent in &made.spent {
-            let node = self.fingerprints.iter().position(|f| *f == spent.work);
+            let node = self.shape.fingerprints.iter().position(|f| *f == spent.work);
             if let Some(node) = node.filter(|_| spent.items > 0) {
                 self.took(node, spent.items, spent.nanos);
-                self.nanos[node].fetch_add(spent.nanos, Ordering::Relaxed);
+                self.tallies[node].nanos.fetch_add(spent.nanos, Ordering::Relaxed);
             }
         }
         {
-            let mut ready = lock(&self.ready);
+            let mut ready = lock(&self.others.ready);
             for (key, packet) in made.packets {
                 ready.insert(key, (packet, made.remembered));
             }
@@ -515,7 +545,7 @@ impl Engine<'_> {
             let Some(unit) = self.unit_of(&portion) else { continue };
             // Portions of two nodes that do the same have one packet.
             let key = unit.parcels[portion.parcel].key;
-            let packet = lock(&self.ready).get(&key).cloned();
+            let packet = lock(&self.others.ready).get(&key).cloned();
             taken.push(key);
             let came = packet.is_some_and(|(packet, remembered)| {
                 self.take_portion(&unit, &portion, &packet, remembered)
@@ -525,7 +555,7 @@ impl Engine<'_> {
                 false => back.push((rank, portion)),
             }
         }
-        let mut ready = lock(&self.ready);
+        let mut ready = lock(&self.others.ready);
         taken.iter().for_each(|key| drop(ready.remove(key)));
         drop(ready);
         if !back.is_empty() {
@@ -678,7 +708,7 @@ impl Making<'_, '_> {
         if let Some(place) = self.places.get(&node) {
             return Ok(*place);
         }
-        let list = self.engine.root_index[node];
+        let list = self.engine.shape.root_index[node];
         let parts = match self.places.get(&list) {
             Some(place) => *place,
             None => {

@@ -6,7 +6,8 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::content::gone;
-use super::{Engine, Places, Root, lock};
+use super::held::Places;
+use super::{Engine, Root, lock};
 use crate::graph::Work;
 use crate::parts::Bundle;
 use crate::remote::offer_record;
@@ -18,6 +19,14 @@ use litmake_base::records::{Kind, Put, Records};
 
 /// Where a part lies, and its cell.
 type Placed = (u32, u32, Cell);
+
+/// What an item reads of its parts.
+pub(super) enum PartsRead {
+    /// For each joined node, a digest of the results of the parts.
+    All(SmallVec<[Digest; 4]>),
+    /// The cell of the item, where its work needs all parts and one has no result.
+    Lacking(Cell),
+}
 
 impl Engine<'_> {
     /// The parts of all bundles that the input gives.
@@ -106,18 +115,18 @@ impl Engine<'_> {
 
     /// All cells of a node, by shard.
     pub(super) fn whole(&self, node: usize) -> Result<&Vec<Vec<Cell>>, Box<Diag>> {
-        if let Some(cells) = self.whole[node].get() {
+        if let Some(cells) = self.held.whole[node].get() {
             return Ok(cells);
         }
         let shards = self.root_of(node)?.shards();
         let cells = (0..shards).map(|s| self.cells(node, s)).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.whole[node].get_or_init(|| cells))
+        Ok(self.held.whole[node].get_or_init(|| cells))
     }
 
     /// Where the parts of each item of a shard stand in their list, which is the same for every
     /// node that works on that list.
     fn places(&self, parts: usize, shard: usize) -> Result<Arc<Vec<Places>>, Box<Diag>> {
-        if let Some(places) = lock(&self.places).get(&(parts, shard)) {
+        if let Some(places) = lock(&self.held.places).get(&(parts, shard)) {
             return Ok(places.clone());
         }
         let root = self.root_of(parts)?;
@@ -130,7 +139,7 @@ impl Engine<'_> {
             }
         }
         let places = Arc::new(places);
-        lock(&self.places).insert((parts, shard), places.clone());
+        lock(&self.held.places).insert((parts, shard), places.clone());
         Ok(places)
     }
 
@@ -161,7 +170,7 @@ impl Engine<'_> {
         shard: usize,
         row: usize,
     ) -> Result<SmallVec<[Option<Placed>; 4]>, Box<Diag>> {
-        let places = self.places(self.root_index[joined], shard)?;
+        let places = self.places(self.shape.root_index[joined], shard)?;
         let cells = self.whole(joined)?;
         let find = |place: &Option<(u32, u32)>| {
             let (shard, row) = (*place)?;
@@ -187,14 +196,13 @@ impl Engine<'_> {
         found.iter().map(content).collect()
     }
 
-    /// For each joined node, a digest of the results of the item's parts; all failures of parts count as
-    /// equal. If the work needs all parts and one failed, the cell of the item instead.
-    pub(super) fn part_digests(
+    /// The results of an item's parts in all joined nodes; all failures of parts count as equal.
+    pub(super) fn parts_read(
         &self,
         node: usize,
         shard: usize,
         row: usize,
-    ) -> Result<Result<SmallVec<[Digest; 4]>, Cell>, Failure> {
+    ) -> Result<PartsRead, Failure> {
         let this = &self.graph.nodes[node];
         let needs_all = matches!(&this.work, Work::Map(work) if work.needs_all_parts());
         let mut out = SmallVec::new();
@@ -205,7 +213,9 @@ impl Engine<'_> {
                     Some((_, _, cell)) if cell.state.usable() => {
                         key.add("part", &cell.content.0);
                     }
-                    Some((_, _, cell)) if needs_all => return Ok(Err(cell.handed_on())),
+                    Some((_, _, cell)) if needs_all => {
+                        return Ok(PartsRead::Lacking(cell.handed_on()));
+                    }
                     _ => {
                         key.add("none", b"");
                     }
@@ -213,6 +223,6 @@ impl Engine<'_> {
             }
             out.push(key.finish());
         }
-        Ok(Ok(out))
+        Ok(PartsRead::All(out))
     }
 }

@@ -2,6 +2,9 @@
 
 use std::time::UNIX_EPOCH;
 
+use smallvec::SmallVec;
+
+use super::join::PartsRead;
 use super::{Engine, lock};
 use crate::graph::Outcome;
 use crate::rows::{Cell, Kept, State};
@@ -9,6 +12,14 @@ use litmake_base::digest::{Digest, Keyer};
 
 /// A result that is kept for a day only is computed again after this time, in milliseconds.
 const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
+
+/// What there is to do for an item in a node.
+pub(crate) enum Decision {
+    /// Nothing: an input has no result, or the result is made when it is read, and stands for itself by its key.
+    Settled(Cell),
+    /// An action, by its key.
+    Action(Digest),
+}
 
 impl Engine<'_> {
     /// When the run began, as it is stored.
@@ -30,15 +41,15 @@ impl Engine<'_> {
 
     pub(crate) fn shard_digest(&self, node: usize, shard: usize) -> Option<Digest> {
         if self.is_root(node) {
-            let root = lock(&self.roots[node]).clone()?;
+            let root = lock(&self.held.roots[node]).clone()?;
             return root.digests.get(shard).copied();
         }
-        (*lock(&self.shards[node]).get(shard)?).map(|s| s.digest)
+        self.held.shard(node, shard).map(|s| s.digest)
     }
 
     /// A digest of all items of a node with their results.
     pub fn whole_digest(&self, node: usize) -> Option<Digest> {
-        let root = lock(&self.roots[self.root_index[node]]).clone()?;
+        let root = lock(&self.held.roots[self.shape.root_index[node]]).clone()?;
         let mut key = Keyer::new("whole/1");
         for shard in 0..root.shards() {
             key.add("items", &root.digests[shard].0);
@@ -60,7 +71,7 @@ impl Engine<'_> {
     }
 
     pub(crate) fn manifest_key(&self, node: usize, digests: &[Digest]) -> Digest {
-        let mut key = Keyer::new("manifest/1").field("node", &self.fingerprints[node].0);
+        let mut key = Keyer::new("manifest/1").field("node", &self.shape.fingerprints[node].0);
         for digest in digests {
             key.add("shard", &digest.0);
         }
@@ -68,7 +79,7 @@ impl Engine<'_> {
     }
 
     pub(crate) fn action_key(&self, node: usize, inputs: &[Digest]) -> Digest {
-        let mut key = Keyer::new("action/1").field("node", &self.fingerprints[node].0);
+        let mut key = Keyer::new("action/1").field("node", &self.shape.fingerprints[node].0);
         for digest in inputs {
             key.add("input", &digest.0);
         }
@@ -77,38 +88,41 @@ impl Engine<'_> {
 
     pub(crate) fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
         Keyer::new("normal/1")
-            .field("node", &self.fingerprints[node].0)
+            .field("node", &self.shape.fingerprints[node].0)
             .field("input", &normal.0)
             .finish()
     }
 
-    /// The cell of a row one of whose inputs has failed; else, as an error, the key of its action.
+    /// What there is to do for a row, whose inputs have these cells.
     pub(crate) fn decide(
         &self,
         node: usize,
         shard: usize,
         row: usize,
         inputs: &[Cell],
-    ) -> Result<Cell, Digest> {
-        let mut digests = smallvec::SmallVec::<[Digest; 4]>::new();
+    ) -> Decision {
+        let mut digests = SmallVec::<[Digest; 4]>::new();
         for cell in inputs {
             if !cell.state.usable() {
-                return Ok(cell.handed_on());
+                return Decision::Settled(cell.handed_on());
             }
             digests.push(cell.content);
         }
         if !self.graph.nodes[node].joined.is_empty() {
-            match self.part_digests(node, shard, row) {
-                Ok(Ok(parts)) => digests.extend(parts),
-                Ok(Err(nothing)) => return Ok(nothing),
+            match self.parts_read(node, shard, row) {
+                Ok(PartsRead::All(parts)) => digests.extend(parts),
+                Ok(PartsRead::Lacking(cell)) => return Decision::Settled(cell),
                 Err(failure) => {
-                    return Ok(self.settle(Outcome::Failed(failure)).map_or(
-                        Cell { state: State::Broke, content: Digest::of(b"") },
-                        |(cell, _)| cell,
-                    ));
+                    let broke = Cell { state: State::Broke, content: Digest::of(b"") };
+                    let settled = self.settle(Outcome::Failed(failure));
+                    return Decision::Settled(settled.map_or(broke, |(cell, _)| cell));
                 }
             }
         }
-        Err(self.action_key(node, &digests))
+        let key = self.action_key(node, &digests);
+        match self.made_when_read(node) {
+            Some(_) => Decision::Settled(Cell { state: State::Done, content: key }),
+            None => Decision::Action(key),
+        }
     }
 }

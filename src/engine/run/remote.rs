@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Answers, Engine, Job, PoisonError, Queue, UnitRun, across, lock};
+use super::keys::Decision;
+use super::schedule::{Job, Queue};
+use super::{Engine, UnitRun, across, lock};
 use crate::elsewhere::Executed;
 use crate::graph::Source;
 use crate::packet::{self, Packet};
-use crate::remote::{fetch_records, offer_record};
+use crate::remote::{Answers, fetch_records, offer_record};
 use crate::rows::{Cell, Entry, Kept, State};
 use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
@@ -99,7 +101,7 @@ impl Engine<'_> {
         let Ok(inputs) = self.input_cells(node, shard) else { return Vec::new() };
         let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
         for row in 0..inputs.first().map_or(0, |cells| cells.len()) {
-            if let Err(key) = self.decide(node, shard, row, &across(&inputs, row)) {
+            if let Decision::Action(key) = self.decide(node, shard, row, &across(&inputs, row)) {
                 keys.push((key, vec![row as u32]));
             }
         }
@@ -114,9 +116,9 @@ impl Engine<'_> {
         let Some(remote) = self.options.remote.as_ref().filter(|_| !keys.is_empty()) else {
             return Some(unit);
         };
-        let Some(answered) = lock(&self.answered).clone() else { return Some(unit) };
+        let Some(answered) = lock(&self.others.answered).clone() else { return Some(unit) };
         let question = {
-            let mut queue = lock(&self.queue);
+            let mut queue = self.schedule.queue();
             queue.questions += 1;
             let question = queue.questions;
             queue.asked.insert(question, Asked { unit, since: Instant::now() });
@@ -133,7 +135,7 @@ impl Engine<'_> {
             return work();
         }
         let (send, receive) = channel();
-        *lock(&self.answered) = Some(send.clone());
+        *lock(&self.others.answered) = Some(send.clone());
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 while let Ok(answer) = receive.recv() {
@@ -146,22 +148,22 @@ impl Engine<'_> {
             });
             scope.spawn(|| self.send_jobs());
             work();
-            *lock(&self.answered) = None;
-            lock(&self.queue).away.ended = true;
-            self.laid.notify_all();
+            *lock(&self.others.answered) = None;
+            self.schedule.queue().away.ended = true;
+            self.schedule.laid();
             drop(send.send(Answered::End));
         });
     }
 
     fn answer(&self, question: u64, answers: Answers) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         queue.last_answer = Some(Instant::now());
         // A unit that runs without its answer needs it no more.
         let Some(asked) = queue.asked.get(&question) else { return };
         let (node, shard) = (asked.unit.node, asked.unit.shard);
         queue.answers.insert(question, answers);
-        let priority = self.depth[node] * 2 + 1;
-        self.push(&mut queue, priority, shard, Job::Answered(question));
+        let priority = self.shape.depth[node] * 2 + 1;
+        self.schedule.push(&mut queue, priority, shard, Job::Answered(question));
     }
 
     /// Waits for an answer or for other work. A unit whose answer takes long runs without it.
@@ -173,19 +175,18 @@ impl Engine<'_> {
         let last = queue.last_answer.map_or(asked.since, |last| last.max(asked.since));
         let (question, waited) = (*question, last.elapsed());
         if waited < PATIENCE {
-            let wait = self.wake.wait_timeout(queue, PATIENCE - waited);
-            return wait.unwrap_or_else(PoisonError::into_inner).0;
+            return self.schedule.wait(queue, Some(PATIENCE - waited));
         }
         let (node, shard) = (asked.unit.node, asked.unit.shard);
         queue.answers.entry(question).or_default();
-        let priority = self.depth[node] * 2 + 1;
-        self.push(&mut queue, priority, shard, Job::Answered(question));
+        let priority = self.shape.depth[node] * 2 + 1;
+        self.schedule.push(&mut queue, priority, shard, Job::Answered(question));
         queue
     }
 
     pub(super) fn run_answered(&self, question: u64) {
         let taken = {
-            let mut queue = lock(&self.queue);
+            let mut queue = self.schedule.queue();
             let answers = queue.answers.remove(&question);
             queue.asked.remove(&question).map(|asked| (asked.unit, answers.unwrap_or_default()))
         };
@@ -204,7 +205,7 @@ impl Engine<'_> {
     fn take_ready(&self, unit: &mut UnitRun) {
         for at in 0..unit.parcels.len() {
             let ready = match unit.parcels[at].missing {
-                true => lock(&self.ready).remove(&unit.parcels[at].key),
+                true => lock(&self.others.ready).remove(&unit.parcels[at].key),
                 false => None,
             };
             let Some((packet, remembered)) = ready else { continue };

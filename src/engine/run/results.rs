@@ -4,45 +4,92 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Engine, Found, NodeSummary, Root, lock};
+use super::{Engine, Root, lock};
 use crate::graph::Work;
 use crate::rows::{Shard, State};
 use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
+use litmake_base::failure::Failure;
+
+/// The results of a run in one node, as numbers of tasks.
+#[derive(Clone, Debug, Default)]
+pub struct NodeSummary {
+    /// All tasks of the node.
+    pub tasks: u64,
+    /// Tasks that this run executed.
+    pub executed: u64,
+    /// Executed tasks that another machine did.
+    pub elsewhere: u64,
+    /// Tasks that this run did not execute.
+    pub cached: u64,
+    /// Cached tasks whose results came from the remote cache in this run.
+    pub fetched: u64,
+    /// Tasks that failed.
+    pub failed: u64,
+    /// Tasks that broke.
+    pub broke: u64,
+    /// Tasks one of whose inputs has no result.
+    pub skipped: u64,
+    /// Tasks whose results someone should look at.
+    pub findings: u64,
+    /// Time spent in work, over all workers.
+    pub time: Duration,
+}
+
+/// The content of a cell with its item's name, for reports.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The node, as an index into [`Graph::nodes`].
+    pub node: usize,
+    /// The name of the item.
+    pub item: String,
+    /// The state of the cell.
+    pub state: State,
+    /// The result, or the failure, encoded.
+    pub content: Vec<u8>,
+}
+
+impl Found {
+    /// The failure, if the cell has failed.
+    pub fn failure(&self) -> Failure {
+        let read = Failure::decode(&self.content);
+        read.unwrap_or_else(|| Failure::machine("the reason of a failure is lost; run again"))
+    }
+}
 
 impl Engine<'_> {
     /// Errors of whole lists.
     pub fn take_errors(&self) -> Vec<Box<Diag>> {
-        std::mem::take(&mut *lock(&self.errors))
+        std::mem::take(&mut *lock(&self.held.errors))
     }
 
     /// The list of items that a node works on; `None` where it is not known yet.
     pub fn root_table(&self, node: usize) -> Option<Arc<Root>> {
-        lock(&self.roots[self.root_index[node]]).clone()
+        lock(&self.held.roots[self.shape.root_index[node]]).clone()
     }
 
     /// The shards of a node, in order; `None` for each that is not known yet.
     pub fn shards_of(&self, node: usize) -> Vec<Option<Shard>> {
-        lock(&self.shards[node]).clone()
+        lock(&self.held.units[node]).iter().map(|unit| unit.shard()).collect()
     }
 
     /// The rows that a node ran, by shard.
     pub fn executed_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
-        let mut out = lock(&self.executed[node]).clone();
+        let mut out = lock(&self.tallies[node].executed).clone();
         out.sort();
         out
     }
 
     /// The rows of a node that came from the remote cache, by shard.
     pub fn fetched_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
-        let mut out = lock(&self.fetched[node]).clone();
+        let mut out = lock(&self.tallies[node].fetched).clone();
         out.sort();
         out
     }
 
     /// The rows of a node that workers on other machines ran, by shard. They count among those that it ran.
     pub fn elsewhere_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
-        let mut out = lock(&self.elsewhere[node]).clone();
+        let mut out = lock(&self.tallies[node].elsewhere).clone();
         out.sort();
         out
     }
@@ -50,7 +97,7 @@ impl Engine<'_> {
     /// The digests by which the items of a list of distinct ones or of parts differ, in the order of the
     /// list; `None` for other lists, whose items have names of their own.
     pub fn identities(&self, node: usize) -> Option<Vec<Digest>> {
-        let at = self.root_index[node];
+        let at = self.shape.root_index[node];
         let root = self.root_table(at)?;
         match &self.graph.nodes[at].work {
             Work::Parts => Some(root.entries.iter().map(|e| e.content).collect()),
@@ -71,7 +118,7 @@ impl Engine<'_> {
     /// The results in a node so far, in numbers.
     pub fn summary(&self, node: usize) -> NodeSummary {
         let mut out = NodeSummary {
-            time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),
+            time: Duration::from_nanos(self.tallies[node].nanos.load(Ordering::Relaxed)),
             ..NodeSummary::default()
         };
         if self.is_root(node) {
@@ -82,18 +129,20 @@ impl Engine<'_> {
             out.cached = out.tasks - out.executed;
             return out;
         }
-        for shard in lock(&self.shards[node]).iter().flatten() {
+        for shard in self.shards_of(node).iter().flatten() {
             out.tasks += u64::from(shard.rows());
             out.findings += u64::from(shard.count(State::Finding));
             out.failed += u64::from(shard.count(State::Failed));
             out.broke += u64::from(shard.count(State::Broke));
             out.skipped += u64::from(shard.count(State::Skipped));
         }
-        let executed = lock(&self.executed[node]);
+        let executed = lock(&self.tallies[node].executed);
         out.executed = executed.iter().map(|(_, rows)| rows.len() as u64).sum();
         out.cached = out.tasks.saturating_sub(out.executed);
-        out.elsewhere = lock(&self.elsewhere[node]).iter().map(|(_, rows)| rows.len() as u64).sum();
-        out.fetched = lock(&self.fetched[node]).iter().map(|(_, rows)| rows.len() as u64).sum();
+        out.elsewhere =
+            lock(&self.tallies[node].elsewhere).iter().map(|(_, rows)| rows.len() as u64).sum();
+        out.fetched =
+            lock(&self.tallies[node].fetched).iter().map(|(_, rows)| rows.len() as u64).sum();
         out
     }
 

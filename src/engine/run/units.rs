@@ -1,12 +1,14 @@
 //! The work in one unit: its known results, and the chunks of the missing ones.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-use super::{Engine, Job, UnitRun, across, guarded, lock, remote};
+use super::keys::Decision;
+use super::schedule::Job;
+use super::{Engine, UnitRun, across, guarded, lock, remote};
 use crate::events::Event;
 use crate::graph::{Map, Outcome, REFRESH, Work};
 use crate::rows::Kept;
@@ -14,6 +16,18 @@ use crate::rows::{Cell, Shard, State, encode_cells};
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
+
+/// An action that is to be run.
+struct Todo {
+    /// Its place among the missing actions of the unit.
+    missing: usize,
+    /// The contents of what it is made from, until they are taken, or why one of them has none.
+    item: Result<Vec<Vec<u8>>, Failure>,
+    /// The key of its normal form.
+    alias: Option<Digest>,
+    /// An earlier action with the same normal form, whose result is this one's, too.
+    same_as: Option<usize>,
+}
 
 impl Engine<'_> {
     pub(super) fn run_unit(&self, node: usize, shard: usize) {
@@ -25,20 +39,16 @@ impl Engine<'_> {
         }
         let inputs = match self.input_cells(node, shard) {
             Ok(inputs) => inputs,
-            Err(e) => return lock(&self.errors).push(e),
+            Err(e) => return lock(&self.held.errors).push(e),
         };
         let rows = inputs[0].len();
         let mut cells: Vec<Option<Cell>> = vec![None; rows];
         let mut wanted: FxHashMap<Digest, u32> = FxHashMap::default();
         let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
-        let made_when_read = self.made_when_read(node).is_some();
         for (row, cell) in cells.iter_mut().enumerate() {
             match self.decide(node, shard, row, &across(&inputs, row)) {
-                Ok(decided) => *cell = Some(decided),
-                Err(content) if made_when_read => {
-                    *cell = Some(Cell { state: State::Done, content });
-                }
-                Err(key) => {
+                Decision::Settled(settled) => *cell = Some(settled),
+                Decision::Action(key) => {
                     let at = *wanted.entry(key).or_insert_with(|| {
                         keys.push((key, Vec::new()));
                         keys.len() as u32 - 1
@@ -94,7 +104,7 @@ impl Engine<'_> {
             _ => 1,
         };
         let jobs = self.options.jobs.max(1);
-        let mut queue = lock(&self.queue);
+        let mut queue = self.schedule.queue();
         // Tools cost much to start. So a batch is whole where every worker has other work, and is
         // shared out where some would wait.
         let size = match queue.heap.len() >= jobs {
@@ -106,12 +116,12 @@ impl Engine<'_> {
         for from in (0..count).step_by(size) {
             let to = (from + size).min(count);
             let job = Job::Chunk(place, from as u32, to as u32);
-            self.push(&mut queue, self.depth[node] * 2 + 1, shard, job);
+            self.schedule.push(&mut queue, self.shape.depth[node] * 2 + 1, shard, job);
         }
     }
 
     pub(super) fn run_chunk(&self, place: usize, from: u32, to: u32) {
-        let Some(unit) = lock(&self.queue).units[place].clone() else {
+        let Some(unit) = self.schedule.queue().units[place].clone() else {
             return;
         };
         let Work::Map(work) = &self.graph.nodes[unit.node].work else {
@@ -121,33 +131,22 @@ impl Engine<'_> {
         let end = to.min(from.saturating_add(u32::try_from(work.batch().max(1)).unwrap_or(to)));
         if end < to {
             unit.left.fetch_add(1, Ordering::AcqRel);
-            let priority = self.depth[unit.node] * 2 + 1;
-            self.push(&mut lock(&self.queue), priority, unit.shard, Job::Chunk(place, end, to));
+            let priority = self.shape.depth[unit.node] * 2 + 1;
+            self.schedule.push(
+                &mut self.schedule.queue(),
+                priority,
+                unit.shard,
+                Job::Chunk(place, end, to),
+            );
         }
         let to = end;
-        let all: Vec<usize> = (from as usize..to as usize).collect();
         // What another worker is at is left to it, and looked up when it is done.
-        let (mine, others): (Vec<usize>, Vec<usize>) = {
-            let mut claims = lock(&self.claims);
-            all.into_iter().partition(|i| claims.insert(unit.missing[*i].0))
-        };
+        let all = from as usize..to as usize;
+        let (mine, others) = self.schedule.claim(all, |i| unit.missing[i].0);
         self.run_rows(&unit, work.as_ref(), &mine);
         for i in others {
-            let key = unit.missing[i].0;
-            let mut claims = lock(&self.claims);
-            while claims.contains(&key) && !self.options.context.stopped() {
-                claims = self.released.wait(claims).unwrap_or_else(PoisonError::into_inner);
-            }
-            claims.insert(key);
-            drop(claims);
-            match self.recall(self.store.get_one(&key)) {
-                Some(kept) => {
-                    self.set(&unit, i, kept);
-                    lock(&self.claims).remove(&key);
-                    self.released.notify_all();
-                }
-                None => self.run_rows(&unit, work.as_ref(), &[i]),
-            }
+            self.schedule.claim_after_others(unit.missing[i].0, &self.options.context);
+            self.run_rows(&unit, work.as_ref(), &[i]);
         }
         self.chunk_done(&unit, place);
     }
@@ -155,11 +154,7 @@ impl Engine<'_> {
     /// Finishes a unit with the last of its chunks.
     pub(super) fn chunk_done(&self, unit: &UnitRun, place: usize) {
         if unit.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            {
-                let mut queue = lock(&self.queue);
-                queue.units[place] = None;
-                queue.free_units.push(place);
-            }
+            self.schedule.queue().ended(place);
             self.finish_unit(unit);
         }
     }
@@ -175,137 +170,135 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs claimed rows, stores their results, and gives the claims back.
-    pub(super) fn run_rows(&self, unit: &UnitRun, work: &dyn Map, mine: &[usize]) {
+    /// Runs claimed actions, stores their results, and gives the claims back.
+    fn run_rows(&self, unit: &UnitRun, work: &dyn Map, mine: &[usize]) {
         if mine.is_empty() {
             return;
         }
-        let node = unit.node;
-        let mut todo = Vec::new();
-        let mut items = Vec::new();
-        let mut aliases = Vec::new();
-        let mut wanted = Vec::new();
         // Another process may have come since this one began.
         self.store.refresh(REFRESH);
         if self.store.has_company() {
-            self.meet();
+            self.schedule.meet(|| self.store.is_later());
         }
+        let mut todo = self.to_do(unit, work, mine);
+        let settled = self.run_once(unit, work, &mut todo);
+        self.keep(unit, &todo, &settled);
+        self.schedule.release(mine.iter().map(|i| unit.missing[*i].0));
+    }
+
+    /// The actions that nobody has done since they were found missing: neither another worker, nor another
+    /// process, nor anybody an action with the same normal form.
+    fn to_do(&self, unit: &UnitRun, work: &dyn Map, mine: &[usize]) -> Vec<Todo> {
+        let mut left = Vec::new();
         for i in mine {
-            // Since it was found missing, somebody may have done it: another worker, or another process.
-            let key = &unit.missing[*i].0;
-            if let Some(kept) = self.recall(self.store.get_one(key)) {
-                self.set(unit, *i, kept);
-                continue;
+            match self.recall(self.store.get_one(&unit.missing[*i].0)) {
+                Some(kept) => self.set(unit, *i, kept),
+                None => left.push(*i),
             }
-            wanted.push(*i);
         }
-        let rows: Vec<u32> = wanted.iter().map(|i| unit.missing[*i].1[0]).collect();
-        let made = self.items(node, unit.shard, &rows, &unit.inputs);
-        for (i, item) in wanted.into_iter().zip(made) {
-            match item {
+        let rows: Vec<u32> = left.iter().map(|i| unit.missing[*i].1[0]).collect();
+        let made = self.items(unit.node, unit.shard, &rows, &unit.inputs);
+        let mut todo = Vec::new();
+        for (missing, item) in left.into_iter().zip(made) {
+            let mut alias = None;
+            match &item {
                 Ok(item) => {
-                    let alias = work.normal(&item).map(|n| self.alias_key(node, &n));
-                    let known = self.recall(alias.and_then(|a| self.store.get_one(&a)));
-                    if let Some(kept) = known {
-                        self.store.put(&[Put {
-                            kind: Kind::Action,
-                            key: unit.missing[i].0,
-                            value: &kept.encode(),
-                        }]);
-                        self.set(unit, i, kept);
+                    alias = work.normal(item).map(|n| self.alias_key(unit.node, &n));
+                    if let Some(kept) = self.recall(alias.and_then(|a| self.store.get_one(&a))) {
+                        let key = unit.missing[missing].0;
+                        let value = &kept.encode();
+                        self.store.put(&[Put { kind: Kind::Action, key, value }]);
+                        self.set(unit, missing, kept);
                         continue;
                     }
-                    todo.push(i);
-                    items.push(Ok(item));
-                    aliases.push(alias);
                 }
                 Err(failure) if failure.is_broken() => {
-                    if let Some((cell, _)) = self.settle(Outcome::Failed(failure)) {
-                        self.set(unit, i, Kept { cell, made: None });
+                    if let Some((cell, _)) = self.settle(Outcome::Failed(failure.clone())) {
+                        self.set(unit, missing, Kept { cell, made: None });
                     }
+                    continue;
                 }
-                // What it is made from says no.
-                Err(failure) => {
-                    todo.push(i);
-                    items.push(Err(failure));
-                    aliases.push(None);
-                }
+                // What the item is made from says no, and that is its result.
+                Err(_) => {}
             }
+            todo.push(Todo { missing, item, alias, same_as: None });
         }
-        // Items that are equal in what matters are run once.
         let mut first_of: FxHashMap<Digest, usize> = FxHashMap::default();
-        let mut same_as = vec![None; todo.len()];
-        for (n, alias) in aliases.iter().enumerate() {
-            if let Some(alias) = alias {
-                let first = *first_of.entry(*alias).or_insert(n);
-                if first != n {
-                    same_as[n] = Some(first);
-                }
-            }
+        for (n, one) in todo.iter_mut().enumerate() {
+            let first = one.alias.map(|alias| *first_of.entry(alias).or_insert(n));
+            one.same_as = first.filter(|first| *first != n);
         }
-        let mut run: Vec<usize> = Vec::new();
-        let mut picked: Vec<Vec<Vec<u8>>> = Vec::new();
+        todo
+    }
+
+    /// Runs each normal form once. Gives the results with their contents; `None` for one that was stopped.
+    fn run_once(
+        &self,
+        unit: &UnitRun,
+        work: &dyn Map,
+        todo: &mut [Todo],
+    ) -> Vec<Option<(Kept, Vec<u8>)>> {
         let mut settled: Vec<Option<(Kept, Vec<u8>)>> = vec![None; todo.len()];
-        for (n, item) in items.into_iter().enumerate().filter(|(n, _)| same_as[*n].is_none()) {
-            match item {
+        let mut run: Vec<usize> = Vec::new();
+        let mut items: Vec<Vec<Vec<u8>>> = Vec::new();
+        for (n, one) in todo.iter_mut().enumerate().filter(|(_, one)| one.same_as.is_none()) {
+            match std::mem::replace(&mut one.item, Ok(Vec::new())) {
                 Ok(item) => {
                     run.push(n);
-                    picked.push(item);
+                    items.push(item);
                 }
                 Err(failure) => settled[n] = self.kept(Outcome::Failed(failure)),
             }
         }
-        let mut outcomes = Vec::new();
-        if !picked.is_empty() && !self.options.context.stopped() {
-            let start = Instant::now();
-            outcomes = guarded(work, &picked, &self.options.context);
-            let nanos = start.elapsed().as_nanos() as u64;
-            self.nanos[node].fetch_add(nanos, Ordering::Relaxed);
-            self.took(node, picked.len() as u64, nanos);
+        if items.is_empty() || self.options.context.stopped() {
+            return settled;
         }
-        for (n, outcome) in run.iter().zip(outcomes) {
-            settled[*n] = self.kept(outcome);
-            if settled[*n].is_some() {
-                lock(&unit.executed).push(unit.missing[todo[*n]].1[0]);
+        let start = Instant::now();
+        let outcomes = guarded(work, &items, &self.options.context);
+        let nanos = start.elapsed().as_nanos() as u64;
+        self.tallies[unit.node].nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.took(unit.node, items.len() as u64, nanos);
+        for (n, outcome) in run.into_iter().zip(outcomes) {
+            settled[n] = self.kept(outcome);
+            if settled[n].is_some() {
+                lock(&unit.executed).push(unit.missing[todo[n].missing].1[0]);
             }
         }
-        let mut puts: Vec<Put> = Vec::new();
-        let encode = |n: usize| {
-            let (kept, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
+        settled
+    }
+
+    /// Stores results, and sets the cells of the rows that need them.
+    fn keep(&self, unit: &UnitRun, todo: &[Todo], settled: &[Option<(Kept, Vec<u8>)>]) {
+        let result = |(n, one): (usize, &Todo)| {
+            let (kept, bytes) = settled[one.same_as.unwrap_or(n)].as_ref()?;
             Some((*kept, kept.encode(), bytes.as_slice()))
         };
-        let encoded: Vec<_> = (0..todo.len()).map(encode).collect();
-        for (n, entry) in encoded.iter().enumerate() {
-            let Some((Kept { cell, .. }, record, bytes)) = entry else {
+        let results: Vec<_> = todo.iter().enumerate().map(result).collect();
+        let mut puts: Vec<Put> = Vec::new();
+        for (one, result) in todo.iter().zip(&results) {
+            let Some((Kept { cell, .. }, record, bytes)) = result else { continue };
+            if cell.state == State::Broke {
                 continue;
-            };
-            if cell.state != State::Broke {
-                if same_as[n].is_none() {
-                    if !self.store.has(&[cell.content])[0] {
-                        puts.push(Put { kind: Kind::Blob, key: cell.content, value: bytes });
-                    }
-                    if let Some(alias) = aliases[n] {
-                        puts.push(Put { kind: Kind::Alias, key: alias, value: record });
-                    }
-                }
-                puts.push(Put { kind: Kind::Action, key: unit.missing[todo[n]].0, value: record });
             }
+            if one.same_as.is_none() {
+                if !self.store.has(&[cell.content])[0] {
+                    puts.push(Put { kind: Kind::Blob, key: cell.content, value: bytes });
+                }
+                if let Some(key) = one.alias {
+                    puts.push(Put { kind: Kind::Alias, key, value: record });
+                }
+            }
+            let key = unit.missing[one.missing].0;
+            puts.push(Put { kind: Kind::Action, key, value: record });
         }
         self.store.put(&puts);
-        for (n, entry) in encoded.iter().enumerate() {
-            if let Some((kept, _, bytes)) = entry {
-                self.set(unit, todo[n], *kept);
-                if matches!(kept.cell.state, State::Broke | State::Failed) {
-                    self.say_failed(unit, todo[n], bytes);
-                }
+        for (one, result) in todo.iter().zip(&results) {
+            let Some((kept, _, bytes)) = result else { continue };
+            self.set(unit, one.missing, *kept);
+            if matches!(kept.cell.state, State::Broke | State::Failed) {
+                self.say_failed(unit, one.missing, bytes);
             }
         }
-        let mut claims = lock(&self.claims);
-        for i in mine {
-            claims.remove(&unit.missing[*i].0);
-        }
-        drop(claims);
-        self.released.notify_all();
     }
 
     /// The cell of an outcome as it is stored, with its content; `None` if the work was stopped.
@@ -338,8 +331,8 @@ impl Engine<'_> {
         let executed = std::mem::take(&mut *lock(&unit.executed));
         self.offer(unit, &cells);
         for (rows, of_node) in [
-            (&unit.fetched, &self.fetched[unit.node]),
-            (&unit.elsewhere, &self.elsewhere[unit.node]),
+            (&unit.fetched, &self.tallies[unit.node].fetched),
+            (&unit.elsewhere, &self.tallies[unit.node].elsewhere),
         ] {
             let rows = std::mem::take(&mut *lock(rows));
             if !rows.is_empty() {
@@ -348,10 +341,10 @@ impl Engine<'_> {
         }
         let count = executed.len() as u64;
         if !executed.is_empty() {
-            lock(&self.executed[unit.node]).push((unit.shard as u32, executed));
+            lock(&self.tallies[unit.node].executed).push((unit.shard as u32, executed));
         }
         if shard.count(State::Broke) > 0 || !lock(&unit.for_now).is_empty() {
-            lock(&self.kept).insert((unit.node, unit.shard), Arc::new(cells));
+            lock(&self.held.kept).insert((unit.node, unit.shard), Arc::new(cells));
         } else {
             if let Some(digests) = self.read_by(unit.node, unit.shard) {
                 self.store.put(&[
