@@ -278,7 +278,7 @@ mod tests {
         };
         assert!(error("thread=2").contains("did you mean `threads`?"));
         assert!(error("threads=two").contains("no range of numbers"));
-        assert!(error("MP").contains("expected what is kept"));
+        assert!(error("MP").contains("expected a key, `=` and a value"));
         assert!(error("arch=Z80").contains("not a dialect"));
     }
 }
