@@ -35,7 +35,7 @@ pub struct Confirmed {
 struct Told {
     outcome: Vec<Value>,
     computed: bool,
-    defined: bool,
+    undefined: bool,
 }
 
 type Lines<'t> = std::iter::Peekable<Box<dyn Iterator<Item = &'t str> + 't>>;
@@ -69,7 +69,7 @@ pub fn check(text: &str) -> Result<Confirmed, Wrong> {
         let line = lines.next().unwrap_or_default();
         let told = execution(&problem, line, &mut lines)?;
         if line.starts_with("undefined") {
-            if told.defined || lines.next().is_some() {
+            if !told.undefined || lines.next().is_some() {
                 return wrong("the execution that shows undefined behaviour does not");
             }
             confirmed.undefined = true;
@@ -135,14 +135,15 @@ fn execution(problem: &Problem, claim: &str, lines: &mut Lines) -> Result<Told, 
     let mut part = |name: &str| {
         let line = lines.next().unwrap_or_default();
         let mut words = Words::of(line);
-        match words.next() {
-            Ok(word) if word == name => Ok((line, words)),
-            _ => Err(Wrong(format!("`{line}`: expected `{name}`"))),
+        match words.next() == Some(name) {
+            true => Ok((line, words)),
+            false => Err(Wrong(format!("`{line}`: expected `{name}`"))),
         }
     };
-    let (_, mut words) = part("paths")?;
-    let picks: Vec<usize> =
-        problem.paths.iter().map(|paths| words.below(paths.len())).collect::<Result<_, _>>()?;
+    let (line, mut words) = part("paths")?;
+    let picks: Option<Vec<usize>> =
+        problem.paths.iter().map(|paths| words.below(paths.len())).collect();
+    let picks = picks.ok_or_else(|| Wrong(format!("`{line}`: there is no such path")))?;
     let combination = Combination::new(problem, &picks)?;
     if combination.is_error() {
         return wrong("takes a path that ends with an error");
@@ -172,8 +173,8 @@ fn execution(problem: &Problem, claim: &str, lines: &mut Lines) -> Result<Told, 
     let computed = combination.is_computed(&valued);
     let outcome = combination.outcome(&values, &valued);
     let computed = computed && outcome.is_some();
-    let defined = combination.is_defined(&values, &valued);
-    Ok(Told { outcome: outcome.unwrap_or_default(), computed, defined })
+    let undefined = combination.is_undefined(&values, &valued);
+    Ok(Told { outcome: outcome.unwrap_or_default(), computed, undefined })
 }
 
 /// Checks the clauses of a combination, and the proof that they leave no execution.
@@ -191,7 +192,8 @@ fn refute(
     while lines.peek().is_some_and(|l| !l.starts_with("combination ")) {
         let line = lines.next().unwrap_or_default();
         let mut words = Words::of(line);
-        let reason = Reason::read(&mut words, outcomes.len())?;
+        let reason = Reason::read(&mut words, outcomes.len());
+        let reason = reason.ok_or_else(|| Wrong(format!("`{line}` is no clause")))?;
         let literals = words.rest().map(|w| combination.read_literal(w));
         let clause = literals.collect::<Result<Vec<_>, _>>()?;
         let follows = match reason {
@@ -231,13 +233,13 @@ pub enum Reason {
 
 impl Reason {
     /// Reads the reason of a clause; a step of a proof has none.
-    fn read(words: &mut Words, outcomes: usize) -> Result<Option<Reason>, Wrong> {
-        Ok(match words.next()? {
+    fn read(words: &mut Words, outcomes: usize) -> Option<Option<Reason>> {
+        Some(match words.next()? {
             "values" => Some(Reason::Values),
             "model" => Some(Reason::Model),
             "shows" => Some(Reason::Outcome(words.below(outcomes)?)),
             "so" => None,
-            _ => return Err(words.wrong("no kind of clause")),
+            _ => return None,
         })
     }
 

@@ -320,11 +320,24 @@ impl<'p> Combination<'p> {
 
     /// Whether no completion has undefined behaviour.
     pub fn is_defined(&self, values: &[i8], valued: &Valued) -> bool {
-        let mut doubts = self.paths.iter().flat_map(|p| &p.doubts);
-        doubts.all(|d| self.value(*d, &valued.values).is_some_and(|v| !v.is_true()))
+        self.doubts(valued).all(|doubt| doubt == Some(false))
             && self.model(values, |steps| {
                 self.problem.model.checks.iter().all(|c| c.forbids || steps.holds(c))
             })
+    }
+
+    /// Whether every completion has undefined behaviour.
+    pub fn is_undefined(&self, values: &[i8], valued: &Valued) -> bool {
+        self.doubts(valued).any(|doubt| doubt == Some(true))
+            || self.model(values, |steps| {
+                self.problem.model.checks.iter().any(|c| !c.forbids && steps.fails(c))
+            })
+    }
+
+    /// For each value that makes the behaviour undefined if it is true, whether it is, as far as it is known.
+    fn doubts(&self, valued: &Valued) -> impl Iterator<Item = Option<bool>> {
+        let doubts = self.paths.iter().flat_map(|p| &p.doubts);
+        doubts.map(|d| self.value(*d, &valued.values).map(Value::is_true))
     }
 
     fn source(&self, read: &Read, values: &[i8]) -> Option<usize> {

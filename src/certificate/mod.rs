@@ -56,3 +56,13 @@ pub fn problem(certificate: &str) -> Option<&str> {
     let (problem, _) = certificate.strip_prefix(HEAD)?.strip_prefix('\n')?.split_once(CLAIM)?;
     Some(problem.split_once('\n')?.1)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checker_uses_no_other_crate_of_ours() {
+        let manifest = include_str!("Cargo.toml");
+        let uses = manifest.split("[dependencies]").nth(1).and_then(|t| t.split('[').next());
+        assert!(uses.is_some_and(|t| t.contains("blake3") && !t.contains("litmake")), "{manifest}");
+    }
+}

@@ -85,61 +85,50 @@ pub struct Problem {
     pub model: Model,
 }
 
-/// The words of a line.
-pub struct Words<'t> {
-    words: std::str::SplitAsciiWhitespace<'t>,
-    line: &'t str,
-}
+/// The words of a line; `None` where a word is not what it has to be.
+pub struct Words<'t>(std::str::SplitAsciiWhitespace<'t>);
 
 impl<'t> Words<'t> {
     pub fn of(line: &'t str) -> Words<'t> {
-        Words { words: line.split_ascii_whitespace(), line }
+        Words(line.split_ascii_whitespace())
     }
 
-    pub fn wrong(&self, what: &str) -> Wrong {
-        Wrong(format!("`{}`: {what}", self.line))
+    pub fn next(&mut self) -> Option<&'t str> {
+        self.0.next()
     }
 
-    pub fn next(&mut self) -> Result<&'t str, Wrong> {
-        self.words.next().ok_or_else(|| self.wrong("a word is missing"))
-    }
-
-    pub fn number<T: std::str::FromStr>(&mut self) -> Result<T, Wrong> {
-        let word = self.next()?;
-        word.parse().map_err(|_| self.wrong(&format!("`{word}` is no number in range")))
+    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.next()?.parse().ok()
     }
 
     /// The number of one of so many things.
-    pub fn below(&mut self, of: usize) -> Result<usize, Wrong> {
-        let n: usize = self.number()?;
-        if n < of { Ok(n) } else { Err(self.wrong(&format!("there is no number {n}"))) }
+    pub fn below(&mut self, of: usize) -> Option<usize> {
+        self.number().filter(|n| *n < of)
     }
 
-    fn value(&mut self) -> Result<Value, Wrong> {
-        let word = self.next()?;
-        Value::read(word).ok_or_else(|| self.wrong(&format!("`{word}` is no value")))
+    fn flag(&mut self) -> Option<bool> {
+        self.below(2).map(|n| n == 1)
     }
 
-    /// `7>2`
-    pub fn pairs(&mut self, mark: char) -> Result<Vec<(usize, usize)>, Wrong> {
-        let mut pairs = Vec::new();
-        for word in self.words.by_ref() {
-            let pair =
-                word.split_once(mark).and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-            pairs.push(pair.ok_or_else(|| Wrong(format!("`{}`: `{word}` is no pair", self.line)))?);
-        }
-        Ok(pairs)
+    fn value(&mut self) -> Option<Value> {
+        Value::read(self.next()?)
+    }
+
+    /// `7>2 7>3`
+    fn pairs(&mut self) -> Option<Vec<(usize, usize)>> {
+        let pair = |word: &str| {
+            let (a, b) = word.split_once('>')?;
+            Some((a.parse().ok()?, b.parse().ok()?))
+        };
+        self.rest().map(pair).collect()
     }
 
     pub fn rest(&mut self) -> impl Iterator<Item = &'t str> {
-        self.words.by_ref()
+        self.0.by_ref()
     }
 
-    fn done(&mut self) -> Result<(), Wrong> {
-        match self.words.next() {
-            Some(word) => Err(self.wrong(&format!("`{word}` is too much"))),
-            None => Ok(()),
-        }
+    fn text(&mut self) -> String {
+        self.rest().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -152,10 +141,12 @@ impl Problem {
         }
         for line in lines {
             let mut words = Words::of(line);
-            problem.line(&mut words)?;
-            words.done()?;
+            let read = problem.line(&mut words).filter(|()| words.next().is_none());
+            read.ok_or_else(|| Wrong(format!("`{line}` is no line of this place")))?;
         }
-        problem.fits()?;
+        if !problem.fits() {
+            return Err(Wrong("a number stands for nothing".to_string()));
+        }
         problem.model.settle().map_err(Wrong)?;
         Ok(problem)
     }
@@ -184,11 +175,10 @@ impl Problem {
         *self.names.entry(name.to_string()).or_insert(next)
     }
 
-    fn line(&mut self, words: &mut Words) -> Result<(), Wrong> {
-        let kind = words.next()?;
-        match kind {
-            "test" => self.test = words.rest().collect::<Vec<_>>().join(" "),
-            "model" => self.model_name = words.rest().collect::<Vec<_>>().join(" "),
+    fn line(&mut self, words: &mut Words) -> Option<()> {
+        match words.next()? {
+            "test" => self.test = words.text(),
+            "model" => self.model_name = words.text(),
             "bounded" => self.bounded = true,
             "location" => self.locations.push(words.next()?.to_string()),
             "cell" => {
@@ -204,202 +194,166 @@ impl Problem {
             "thread" => self.paths.push(Vec::new()),
             "path" => {
                 let error = words.rest().last() == Some("error");
-                let thread =
-                    self.paths.last_mut().ok_or_else(|| words.wrong("of which thread?"))?;
-                thread.push(Path { error, ..Path::default() });
+                self.paths.last_mut()?.push(Path { error, ..Path::default() });
             }
             "across" => {
-                let name = words.next()?;
-                let number = self.number_of(name);
-                self.across.push((number, words.pairs('>')?));
+                let number = self.number_of(words.next()?);
+                self.across.push((number, words.pairs()?));
             }
-            "step" | "recursion" | "check" => self.step(kind, words)?,
-            _ => self.path_line(kind, words)?,
+            "step" => {
+                let step = self.step(words)?;
+                self.model.steps.push(step);
+            }
+            "recursion" => {
+                let bodies: Option<_> = words.rest().map(|w| w.parse().ok()).collect();
+                self.model.recursions.push(bodies?);
+            }
+            "check" => self.check(words)?,
+            kind => self.path_line(kind, words)?,
         }
-        Ok(())
+        Some(())
     }
 
-    fn expr(&self, words: &mut Words) -> Result<Expr, Wrong> {
+    fn expr(&self, words: &mut Words) -> Option<Expr> {
         let before = self.exprs.len();
-        let width = |words: &mut Words| match words.number()? {
-            w @ 1..=128 => Ok(w),
-            _ => Err(words.wrong("a width is from 1 to 128")),
+        let kind = words.next()?;
+        let mut operation = || {
+            let op = words.next()?.to_string();
+            Some((op, words.number::<u32>().filter(|w| (1..=128).contains(w))?))
         };
-        Ok(match words.next()? {
+        Some(match kind {
             "constant" => Expr::Constant(words.value()?),
             "read" => Expr::Read { thread: words.number()?, access: words.number()? },
             "one" => {
-                let (op, width) = (words.next()?.to_string(), width(words)?);
+                let (op, width) = operation()?;
                 Expr::One { op, width, of: words.below(before)?, from: words.number()? }
             }
             "two" => {
-                let (op, width) = (words.next()?.to_string(), width(words)?);
+                let (op, width) = operation()?;
                 Expr::Two { op, width, a: words.below(before)?, b: words.below(before)? }
             }
-            _ => return Err(words.wrong("no kind of value")),
+            _ => return None,
         })
     }
 
-    fn observe(&mut self, words: &mut Words) -> Result<(), Wrong> {
-        let (bits, signed) = (words.number()?, words.below(2)? == 1);
+    fn observe(&mut self, words: &mut Words) -> Option<()> {
+        let (bits, signed) = (words.number()?, words.flag()?);
         let (place, thread) = match words.next()? {
             "register" => (Place::Register, words.number()?),
             "memory" => {
                 let (initial, count) = (words.value()?, words.number::<usize>()?);
-                let cell = |words: &mut Words| {
-                    Ok((words.below(self.cells.len())?, words.number::<i32>()?))
-                };
-                let cells = (0..count).map(|_| cell(words)).collect::<Result<_, _>>()?;
+                let cell = |_| Some((words.below(self.cells.len())?, words.number()?));
+                let cells = (0..count).map(cell).collect::<Option<_>>()?;
                 (Place::Memory { initial, cells }, 0)
             }
-            _ => return Err(words.wrong("no place")),
+            _ => return None,
         };
-        let label = words.rest().collect::<Vec<_>>().join(" ");
-        self.observed.push(Observed { place, thread, bits, signed, label });
-        Ok(())
+        self.observed.push(Observed { place, thread, bits, signed, label: words.text() });
+        Some(())
     }
 
-    fn step(&mut self, kind: &str, words: &mut Words) -> Result<(), Wrong> {
+    fn step(&mut self, words: &mut Words) -> Option<Step> {
         let before = self.model.steps.len();
-        match kind {
-            "recursion" => {
-                let bodies: Option<_> = words.rest().map(|w| w.parse().ok()).collect();
-                self.model.recursions.push(bodies.ok_or_else(|| words.wrong("no numbers"))?);
-            }
-            "check" => {
-                let forbids = words.next()? == "require";
-                let negated = words.next()? == "not";
-                let shape = match words.next()? {
-                    "acyclic" => Shape::Acyclic,
-                    "irreflexive" => Shape::Irreflexive,
-                    "empty" => Shape::Empty,
-                    _ => return Err(words.wrong("no shape")),
-                };
-                let step = words.below(before)?;
-                words.rest().last();
-                self.model.checks.push(Check { shape, negated, step, forbids });
-            }
-            _ => {
-                let kind = words.next()?;
-                if kind == "base" {
-                    let name = words.next()?;
-                    let number = self.number_of(name);
-                    self.model.steps.push(Step::Base(number));
-                    return Ok(());
-                }
-                let recursive = matches!(kind, "var" | "fix");
-                let mut number = || if recursive { words.number() } else { words.below(before) };
-                let a = number()?;
-                let step = match kind {
+        Some(match words.next()? {
+            "base" => Step::Base(self.number_of(words.next()?)),
+            "var" => Step::Var(words.number()?, words.number()?),
+            "fix" => Step::Fix(words.number()?, words.number()?),
+            kind => {
+                let a = words.below(before)?;
+                match kind {
                     "inverse" => Step::Inverse(a),
                     "plus" => Step::Plus(a),
-                    "union" => Step::Union(a, number()?),
-                    "inter" => Step::Inter(a, number()?),
-                    "minus" => Step::Minus(a, number()?),
-                    "then" => Step::Then(a, number()?),
-                    "var" => Step::Var(a, number()?),
-                    "fix" => Step::Fix(a, number()?),
-                    _ => return Err(words.wrong("no kind of step")),
-                };
-                self.model.steps.push(step);
+                    "union" => Step::Union(a, words.below(before)?),
+                    "inter" => Step::Inter(a, words.below(before)?),
+                    "minus" => Step::Minus(a, words.below(before)?),
+                    "then" => Step::Then(a, words.below(before)?),
+                    _ => return None,
+                }
             }
-        }
-        Ok(())
+        })
+    }
+
+    /// The name of a check, at the end of its line, is for people.
+    fn check(&mut self, words: &mut Words) -> Option<()> {
+        let either = |word: &str, yes, no| (word == yes || word == no).then_some(word == yes);
+        let forbids = either(words.next()?, "require", "defined")?;
+        let negated = either(words.next()?, "not", "is")?;
+        let shape = match words.next()? {
+            "acyclic" => Shape::Acyclic,
+            "irreflexive" => Shape::Irreflexive,
+            "empty" => Shape::Empty,
+            _ => return None,
+        };
+        let step = words.below(self.model.steps.len())?;
+        words.text();
+        self.model.checks.push(Check { shape, negated, step, forbids });
+        Some(())
     }
 
     /// A line that belongs to the path before it.
-    fn path_line(&mut self, kind: &str, words: &mut Words) -> Result<(), Wrong> {
+    fn path_line(&mut self, kind: &str, words: &mut Words) -> Option<()> {
         let exprs = self.exprs.len();
         match kind {
             "event" => {
                 let event = self.event(words)?;
-                self.path(words)?.events.push(event);
+                self.path()?.events.push(event);
             }
             "relation" => {
-                let name = words.next()?;
-                let number = self.number_of(name);
-                let pairs = words.pairs('>')?;
-                self.path(words)?.relations.push((number, pairs));
+                let number = self.number_of(words.next()?);
+                let pairs = words.pairs()?;
+                self.path()?.relations.push((number, pairs));
             }
-            "require" => {
-                let pair = (words.below(exprs)?, words.below(2)? == 1);
-                self.path(words)?.requires.push(pair);
-            }
-            "doubt" => {
-                let value = words.below(exprs)?;
-                self.path(words)?.doubts.push(value);
-            }
+            "require" => self.path()?.requires.push((words.below(exprs)?, words.flag()?)),
+            "doubt" => self.path()?.doubts.push(words.below(exprs)?),
             "final" => {
                 let pair = (words.below(self.observed.len())?, words.below(exprs)?);
-                self.path(words)?.finals.push(pair);
+                self.path()?.finals.push(pair);
             }
-            _ => return Err(words.wrong("no such line")),
+            _ => return None,
         }
-        Ok(())
+        Some(())
     }
 
-    fn path(&mut self, words: &Words) -> Result<&mut Path, Wrong> {
-        let path = self.paths.last_mut().and_then(|t| t.last_mut());
-        path.ok_or_else(|| words.wrong("of which path?"))
+    fn path(&mut self) -> Option<&mut Path> {
+        self.paths.last_mut()?.last_mut()
     }
 
-    fn event(&mut self, words: &mut Words) -> Result<Event, Wrong> {
+    fn event(&mut self, words: &mut Words) -> Option<Event> {
         let (instance, index) = (words.number()?, words.number()?);
-        let mut event =
-            Event { instance, index, sets: vec![], cell: None, read: None, write: None };
+        let (mut cell, mut read, mut write) = (None, None, None);
         loop {
             match words.next()? {
-                "at" => event.cell = Some(words.below(self.cells.len())?),
-                "reads" => event.read = Some((words.number()?, words.number()?)),
+                "at" => cell = Some(words.below(self.cells.len())?),
+                "reads" => read = Some((words.number()?, words.below(128)? as u32)),
                 "writes" => {
-                    let (value, shift) = (words.below(self.exprs.len())?, words.number()?);
-                    let (bits, whole) = (words.number()?, words.below(2)? == 1);
-                    event.write = Some(Write { value, shift, bits, whole });
+                    let (value, shift) = (words.below(self.exprs.len())?, words.below(128)? as u32);
+                    write =
+                        Some(Write { value, shift, bits: words.number()?, whole: words.flag()? });
                 }
                 "in" => break,
-                _ => return Err(words.wrong("no part of an event")),
+                _ => return None,
             }
         }
-        event.sets = words.rest().map(|w| self.number_of(w)).collect();
-        if event.cell.is_none() && (event.read.is_some() || event.write.is_some()) {
-            return Err(words.wrong("an access has no place"));
-        }
-        Ok(event)
+        let sets = words.rest().map(|w| self.number_of(w)).collect();
+        let placed = cell.is_some() || (read.is_none() && write.is_none());
+        placed.then_some(Event { instance, index, sets, cell, read, write })
     }
 
     /// Whether numbers that refer to what comes later are those of something.
-    fn fits(&self) -> Result<(), Wrong> {
-        let wrong = |what: &str| Err(Wrong(what.to_string()));
-        let recursions = &self.model.recursions;
-        let known = |g: usize, n: usize| recursions.get(g).is_some_and(|bodies| n < bodies.len());
-        if self
-            .model
-            .steps
-            .iter()
-            .any(|s| matches!(s, Step::Var(g, n) | Step::Fix(g, n) if !known(*g, *n)))
-        {
-            return wrong("a step names no recursion");
-        }
-        if recursions.iter().flatten().any(|body| *body >= self.model.steps.len()) {
-            return wrong("a recursion names no step");
-        }
+    fn fits(&self) -> bool {
+        let Model { steps, recursions, .. } = &self.model;
+        let variable = |g: usize, n: usize| recursions.get(g).is_some_and(|all| n < all.len());
         let threads = self.paths.len();
-        if threads == 0 || self.paths.iter().any(Vec::is_empty) {
-            return wrong("a thread has no path");
-        }
-        if self.observed.iter().any(|o| o.thread >= threads.max(1)) {
-            return wrong("an observed register is of no thread");
-        }
-        let across = self.across.iter().flat_map(|(_, pairs)| pairs);
-        if across.into_iter().any(|(a, b)| *a >= threads || *b >= threads) {
-            return wrong("a relation across threads names no thread");
-        }
-        for path in self.paths.iter().flatten() {
-            let pairs = path.relations.iter().flat_map(|(_, pairs)| pairs);
-            if pairs.into_iter().any(|(a, b)| *a.max(b) >= path.events.len()) {
-                return wrong("a relation of a path names no event");
-            }
-        }
-        Ok(())
+        let local = |path: &Path| {
+            let mut pairs = path.relations.iter().flat_map(|(_, pairs)| pairs);
+            pairs.all(|(a, b)| *a.max(b) < path.events.len())
+        };
+        let mut across = self.across.iter().flat_map(|(_, pairs)| pairs);
+        steps.iter().all(|s| !matches!(s, Step::Var(g, n) | Step::Fix(g, n) if !variable(*g, *n)))
+            && recursions.iter().flatten().all(|body| *body < steps.len())
+            && threads > 0
+            && self.paths.iter().all(|paths| !paths.is_empty() && paths.iter().all(local))
+            && self.observed.iter().all(|o| o.thread < threads)
+            && across.all(|(a, b)| *a.max(b) < threads)
     }
 }

@@ -194,8 +194,9 @@ impl Search<'_> {
         }
         let outcome = it.outcome(values, valued);
         let mut claim = "undefined".to_string();
-        if it.is_defined(values, valued) {
-            let outcome = outcome.filter(|_| it.is_computed(valued));
+        if !it.is_undefined(values, valued) {
+            let known = it.is_computed(valued) && it.is_defined(values, valued);
+            let outcome = outcome.filter(|_| known);
             let meaningless = || Wrong("a value of an execution has no meaning".to_string());
             let outcome = outcome.ok_or_else(meaningless)?;
             let words: Vec<String> = outcome.iter().map(Value::to_string).collect();

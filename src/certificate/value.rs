@@ -86,14 +86,14 @@ pub fn evaluate(
         Expr::One { op, width, of, from } => one(op, *width, *from, evaluate(all, *of, read)?),
         Expr::Two { op, width, a, b } => {
             let (a, b) = (evaluate(all, *a, read), evaluate(all, *b, read));
-            let absorbs = match op.as_str() {
-                "And" => Some(Value::Int(0)),
-                "Or" => Some(Value::Int(low(u128::MAX, *width))),
-                "Mul" if a == Some(Value::Int(0)) => return a,
-                _ => None,
-            };
-            match absorbs {
-                Some(v) if a == absorbs || b == absorbs => Some(v),
+            let full = low(u128::MAX, *width);
+            let is = |v, n| matches!(v, Some(Value::Int(m)) if low(m, *width) == n);
+            match op.as_str() {
+                "And" if a == Some(Value::Int(0)) || b == Some(Value::Int(0)) => {
+                    Some(Value::Int(0))
+                }
+                "Or" if is(a, full) || is(b, full) => Some(Value::Int(full)),
+                "Mul" if a == Some(Value::Int(0)) => a,
                 _ => two(op, *width, a?, b?),
             }
         }

@@ -365,6 +365,8 @@ stages:
                 "original.litmus",
                 "source.c",
                 "code.litmus",
+                "source.cert",
+                "code.cert",
                 "profile.yaml",
                 "repro.sh",
                 "issue.md",
@@ -376,6 +378,9 @@ stages:
                 serde_json::from_str(&s.read(&format!("{folder}/finding.json"))).unwrap();
             assert_eq!(own["id"], finding["id"]);
             assert!(s.read(&format!("{folder}/source.c")).contains("memory_order_relaxed"));
+            let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
+            let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
+            assert_eq!(status, 0, "{said}");
             // A folder needs nothing around it.
             let elsewhere = tempfile::tempdir().unwrap();
             let copied = Command::new("cp")

@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 use exec::Rng;
 use litmake_certificate::{Confirmed, Wrong, check, prove};
 use litmus::{Arch, Test};
+use ops::eval::{eval_bin, eval_un};
+use ops::{BinOp, UnOp, Val};
 use sim::{Model, Options, Simulator};
 
 fn model(name: &str, arch: Arch) -> Model {
@@ -288,5 +290,110 @@ fn a_certificate_can_be_made_again() {
         let seal =
             || certified(&test, &model).unwrap_or_else(|e| panic!("{}: {e}", test.name)).1.seal;
         assert_eq!(seal(), seal());
+    }
+}
+
+/// A value as certificates write it.
+fn word(v: Val) -> String {
+    match v {
+        Val::Int(n) => n.to_string(),
+        Val::Ptr { loc, off } => format!("@{loc}{off:+}"),
+        Val::Code(at) => format!("#{at}"),
+    }
+}
+
+/// The value of one operation on two values, as a certificate has it.
+fn computed(op: &str, width: u8, a: Val, b: Val) -> Option<String> {
+    let lines = format!(
+        "test t\nmodel m\nobserve 128 0 register 0 v\nvalue constant {}\nvalue constant {}\nvalue {}\n\
+         thread\npath\nfinal 0 2\n",
+        word(a),
+        word(b),
+        op.replace("WIDTH", &width.to_string()),
+    );
+    let proved = prove(&lines, &|| false).ok()?;
+    check(&proved.text).unwrap_or_else(|e| panic!("{e}\n{}", proved.text));
+    Some(proved.outcomes[0][0].clone())
+}
+
+/// The checker's arithmetic is its own. That of the micro-ops, which is tested against Rust's, agrees.
+#[test]
+fn arithmetic_is_that_of_micro_ops() {
+    use BinOp::*;
+    let two = [
+        Add,
+        Sub,
+        Mul,
+        MulHiU,
+        MulHiS,
+        DivU,
+        RemU,
+        DivS,
+        RemS,
+        And,
+        Or,
+        Xor,
+        Shl,
+        Shr,
+        Sar,
+        Ror,
+        Eq,
+        Ne,
+        LtU,
+        LeU,
+        LtS,
+        LeS,
+        MinU,
+        MaxU,
+        MinS,
+        MaxS,
+        AddOverflows,
+        SubOverflows,
+        MulOverflows,
+        ShlOverflows,
+    ];
+    let one = [
+        UnOp::Not,
+        UnOp::Neg,
+        UnOp::SignExt { from: 8 },
+        UnOp::SignExt { from: 32 },
+        UnOp::ZeroExt { from: 8 },
+        UnOp::ZeroExt { from: 64 },
+        UnOp::IsZero,
+        UnOp::Clz,
+        UnOp::ByteSwap,
+        UnOp::BitReverse,
+        UnOp::PopCount,
+    ];
+    let small = [0, 1, 2, 3, 7, 8, 15, 31, 32, 63, 64, 127, 128, 255];
+    let large = [
+        u8::MAX.into(),
+        i32::MAX as u128,
+        u32::MAX.into(),
+        1 << 31,
+        1 << 63,
+        u64::MAX.into(),
+        u128::MAX,
+    ];
+    let numbers = small.into_iter().chain(large).map(Val::Int);
+    let addresses = [(0, 0), (0, 4), (1, 0), (1, -8)].map(|(loc, off)| Val::Ptr { loc, off });
+    let values: Vec<Val> = numbers.chain(addresses).chain([Val::Code(3)]).collect();
+    for width in [8, 32, 64, 128] {
+        for a in &values {
+            for op in one {
+                let (name, from) = match op {
+                    UnOp::SignExt { from } => ("SignExt".to_string(), from),
+                    UnOp::ZeroExt { from } => ("ZeroExt".to_string(), from),
+                    other => (format!("{other:?}"), 0),
+                };
+                let own = computed(&format!("one {name} WIDTH 0 {from}"), width, *a, *a);
+                assert_eq!(own, eval_un(op, *a, width).map(word), "{op:?} {width} {a:?}");
+            }
+            for (b, op) in values.iter().flat_map(|b| two.map(|op| (b, op))) {
+                let own = computed(&format!("two {op:?} WIDTH 0 1"), width, *a, *b);
+                let wanted = eval_bin(op, *a, *b, width);
+                assert_eq!(own, wanted.map(word), "{op:?} {width} {a:?} {b:?}");
+            }
+        }
     }
 }
