@@ -273,13 +273,13 @@ impl<'p> Combination<'p> {
                 bits(threads[*a]).for_each(|event| all[*relation][event] |= threads[*b]);
             }
         }
-        for a in 0..n {
+        for (a, event) in self.events.iter().enumerate() {
             all[number("id")][a] = 1 << a;
             all[number("all")][a] = every;
-            let own = self.events[a].place.map_or(initial, |(thread, _)| threads[thread]);
+            let own = event.place.map_or(initial, |(thread, _)| threads[thread]);
             all[number("ext")][a] = every & !own;
-            let cell = self.events[a].cell;
-            let same = (0..n).filter(|b| cell.is_some() && self.events[*b].cell == cell);
+            let same =
+                (0..n).filter(|b| event.cell.is_some() && self.events[*b].cell == event.cell);
             same.for_each(|b| all[number("loc")][a] |= 1 << b);
         }
         all.into_iter().map(|r| Bounds { lower: r.clone(), upper: r }).collect()
