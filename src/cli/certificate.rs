@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use litmake::base::failure::{FailureKind, Fault};
@@ -180,18 +181,37 @@ pub fn made(
     }
 }
 
-/// Writes the certificate of a test to a folder.
-pub fn write(
-    simulator: &mut Simulator,
-    test: &Test,
-    model: &Model,
-    options: &Options,
-    folder: &Path,
-) -> Result<()> {
-    let text = made(simulator, test, model, options)?;
-    let plain = |c: char| if c.is_alphanumeric() || "+-_.".contains(c) { c } else { '_' };
-    let name: String = test.name.chars().map(plain).collect();
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-    file::write(&folder.join(format!("{name}.cert")), text)
+/// A folder that certificates are written to.
+pub struct Folder<'f> {
+    path: &'f Path,
+    /// The names of those that are written.
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl Folder<'_> {
+    pub fn new(path: &Path) -> Folder<'_> {
+        Folder { path, names: Mutex::default() }
+    }
+
+    /// Writes the certificate of a test.
+    pub fn add(
+        &self,
+        simulator: &mut Simulator,
+        test: &Test,
+        model: &Model,
+        options: &Options,
+    ) -> Result<()> {
+        let plain = |c: char| if c.is_alphanumeric() || "+-_.".contains(c) { c } else { '_' };
+        let name: String = test.name.chars().map(plain).collect();
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.insert(name.clone()) {
+            let message = format!("{}: another test of this name has its certificate", test.name);
+            return Err(Diag::new(message).help("give each of them a folder of its own"));
+        }
+        drop(names);
+        let text = made(simulator, test, model, options)?;
+        std::fs::create_dir_all(self.path)
+            .map_err(|e| Diag::new(format!("cannot make {}: {e}", self.path.display())))?;
+        file::write(&self.path.join(format!("{name}.cert")), text)
+    }
 }

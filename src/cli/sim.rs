@@ -274,6 +274,7 @@ fn run(args: &Args) -> Result<bool> {
     for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
     }
+    let certificates = args.certify.as_deref().map(certificate::Folder::new);
     let models = Models { args, conf: &conf, timeout, loaded: Mutex::default() };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or_else(cores).clamp(1, 256).min(paths.len().max(1));
@@ -296,8 +297,8 @@ fn run(args: &Args) -> Result<bool> {
         if args.show.is_some() {
             return pictured(args, simulator, &test, &model, &options, "condition");
         }
-        if let Some(folder) = &args.certify {
-            certificate::write(simulator, &test, &model, &options, folder)?;
+        if let Some(folder) = &certificates {
+            folder.add(simulator, &test, &model, &options)?;
         }
         let outcomes = simulator
             .simulate(&test, &model, &options)

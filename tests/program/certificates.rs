@@ -16,6 +16,11 @@ fn a_test_is_certified_and_damage_is_told() {
     assert_eq!(status, 0, "{out}");
     assert!(out.contains("has 3 outcomes and no other"), "{out}");
     assert_eq!(out.lines().filter(|l| l.ends_with(';')).count(), 3, "{out}");
+    // Two tests of one name do not share a file.
+    s.write("again.litmus", SB);
+    let (status, out) = s.litmake(&["sim", "--certify", "two", "sb.litmus", "again.litmus"]);
+    assert_eq!(status, 2, "{out}");
+    assert!(out.contains("another test of this name has its certificate"), "{out}");
     // One that says that a state is not there.
     let text = s.read(&name);
     let model = text.lines().find(|l| l.starts_with("shows ")).expect("a clause");
