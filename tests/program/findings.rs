@@ -602,6 +602,11 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             let folder = report["findings"][0]["folder"].as_str().unwrap();
             let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
             assert_eq!(status, 1, "{start} {profiles:?}: {said}");
+            // Each side has a certificate. A write to what is read-only is no outcome.
+            let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
+            let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
+            let crashes = report["findings"][0]["class"] == "runtime-crash";
+            assert_eq!(status, i32::from(crashes), "{start} {profiles:?}: {said}");
         }
         assert!(seen.len() <= 1, "{start}: {seen:?}");
     }
