@@ -58,6 +58,7 @@
 pub use litmake_base as base;
 pub use litmake_base::{diag, file, local, plain, rel, stop};
 pub use litmake_cat as cat;
+pub use litmake_certificate as certificate;
 pub use litmake_cpu as cpu;
 pub use litmake_devices as devices;
 pub use litmake_engine as engine;

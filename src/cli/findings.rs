@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::lang::Language;
 use litmake::litmus::{self, list};
@@ -16,13 +17,14 @@ use litmake::profile::{Profile, builds};
 use litmake::report::bugs::OCCURRENCES;
 use litmake::report::issue::{Compilation, Issue, Tracker};
 use litmake::report::{self, Class, Finding, Report, Status, explorer};
+use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::investigate::bugs::Budget;
 use litmake::stop::Stop;
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 
-use super::common;
+use super::{certificate, common};
 
 /// The options about findings.
 #[derive(clap::Args)]
@@ -192,6 +194,7 @@ fn written(
     let (_, target, _) = finding.smallest();
     if is_test && !target.is_empty() {
         files.write("code.litmus", target)?;
+        certify(finding, &files)?;
     }
     let own = own(finding, profiles);
     let mut named: Vec<(String, String)> = Vec::new();
@@ -228,6 +231,31 @@ fn written(
     let mut json = serde_json::to_string_pretty(&finding).unwrap_or_default();
     json.push('\n');
     files.write("finding.json", &json)
+}
+
+/// So long the certificate of one side of a finding may take.
+const PROOF: Duration = Duration::from_secs(10);
+
+/// Writes the certificates of a finding: of the source, that it forbids the outcome, and of the code, that
+/// it allows it. A note says which there is none of.
+fn certify(finding: &Finding, files: &Files) -> Result<()> {
+    let options = Options { timeout: Some(PROOF), ..Options::default() };
+    let sides = [
+        ("source.cert", &*finding.reproducer, &finding.model_source),
+        ("code.cert", finding.smallest().1, &finding.model_target),
+    ];
+    for (name, text, model) in sides {
+        let made = || {
+            let test = litmus::read(&Source::new(name, text))?;
+            let model = Model::load(&cat::load(model, &LoadOptions::new(test.arch))?)?;
+            certificate::made(&mut Simulator::default(), &test, &model, &options)
+        };
+        match made() {
+            Ok(text) => files.write(name, &text)?,
+            Err(e) => note!("{}: no {name}: {}", files.folder.display(), e.message),
+        }
+    }
+    Ok(())
 }
 
 /// The beginning of the command that runs a test on a GPU again.

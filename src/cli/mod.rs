@@ -9,6 +9,7 @@ mod baseline;
 mod bisect;
 mod byname;
 mod cache;
+mod certificate;
 mod check;
 mod common;
 mod compile;
@@ -81,6 +82,7 @@ enum Command {
     Diff(diff::Args),
     Bisect(bisect::Args),
     Sim(sim::Args),
+    Certificate(certificate::Args),
     Cpu(cpu::Args),
     Explain(explain::Args),
     Mutants(mutants::Args),
@@ -148,6 +150,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::main(args),
         Command::Bisect(args) => bisect::main(args),
         Command::Sim(args) => sim::main(args),
+        Command::Certificate(args) => certificate::main(&args),
         Command::Cpu(args) => cpu::main(args),
         Command::Explain(args) => explain::main(args),
         Command::Mutants(args) => mutants::main(args),

@@ -24,7 +24,7 @@ use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 use litmake::stop::Stopping;
 
 use super::byname::ByName;
-use super::{byname, common, completions};
+use super::{byname, certificate, common, completions};
 
 /// Print every outcome that a memory model allows for litmus tests.
 ///
@@ -42,6 +42,7 @@ use super::{byname, common, completions};
                                               the Linux kernel's own model
   litmake sim --explain '1:X0=1; 1:X2=0' MP.litmus
                                               why an outcome is forbidden
+  litmake sim --certify certs SB.litmus       a proof of the outcomes, in certs/SB.cert
   find . -name '*.litmus' | litmake sim --names wanted @-
                                               tests whose paths are read from standard input")]
 pub struct Args {
@@ -120,6 +121,11 @@ pub struct Args {
     /// The file for the drawing [default: standard output]
     #[arg(short, long, value_name = "FILE", requires = "show")]
     output: Option<PathBuf>,
+
+    /// Write to DIR for each test a certificate, NAME.cert: an execution for each outcome, and a proof
+    /// that there is no other one. `litmake certificate check` confirms it without the simulator
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["explain", "show", "engine"])]
+    certify: Option<PathBuf>,
 
     /// Print one JSON object a test, one a line
     #[arg(long)]
@@ -268,6 +274,7 @@ fn run(args: &Args) -> Result<bool> {
     for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
     }
+    let certificates = args.certify.as_deref().map(certificate::Folder::new);
     let models = Models { args, conf: &conf, timeout, loaded: Mutex::default() };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or_else(cores).clamp(1, 256).min(paths.len().max(1));
@@ -289,6 +296,9 @@ fn run(args: &Args) -> Result<bool> {
         }
         if args.show.is_some() {
             return pictured(args, simulator, &test, &model, &options, "condition");
+        }
+        if let Some(folder) = &certificates {
+            folder.add(simulator, &test, &model, &options)?;
         }
         let outcomes = simulator
             .simulate(&test, &model, &options)

@@ -3,6 +3,7 @@
 //!
 //! It does not know the code of their threads, nor compilers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::c11::emit::shared_locations;
@@ -23,6 +24,16 @@ pub const FAULTS: &str = "Faults";
 
 /// The info line that says that the test has a location for the lock of a library.
 pub const LOCKS: &str = "Locks";
+
+/// For each location that holds a local, the name of the local.
+pub fn locals(test: &Test) -> BTreeMap<String, String> {
+    let line = test.info.iter().find(|(k, _)| k == MAP);
+    line.into_iter()
+        .flat_map(|(_, v)| v.split_whitespace())
+        .filter_map(|pair| pair.rsplit_once('='))
+        .map(|(local, place)| (place.to_string(), local.to_string()))
+        .collect()
+}
 
 /// The name of the location that a local ends up in.
 pub fn out_name(function: &str, local: &str) -> String {

@@ -4,6 +4,7 @@
 //! them, and `search` or `solver` goes through their executions. Only `lower` knows tests as text.
 
 mod bodies;
+pub mod certify;
 mod chain;
 mod domain;
 mod eval;

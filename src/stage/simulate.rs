@@ -14,7 +14,7 @@ use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
 use litmake_base::watch;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
-use litmake_lang::compiled::{FAULTS, MAP};
+use litmake_lang::compiled::{FAULTS, locals};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
 use litmake_pipeline::kinds::{self, Kind};
 use litmake_pipeline::query::{Db, Part, instance};
@@ -85,16 +85,6 @@ const RACE: &str = "data-race";
 fn faults(test: &Test) -> impl Iterator<Item = &str> {
     let line = test.info.iter().find(|(k, _)| k == FAULTS);
     line.into_iter().flat_map(|(_, v)| v.split_whitespace())
-}
-
-/// For each location that holds a local, the name of the local.
-pub fn locals(test: &Test) -> BTreeMap<String, String> {
-    let line = test.info.iter().find(|(k, _)| k == MAP);
-    line.into_iter()
-        .flat_map(|(_, v)| v.split_whitespace())
-        .filter_map(|pair| pair.rsplit_once('='))
-        .map(|(local, place)| (place.to_string(), local.to_string()))
-        .collect()
 }
 
 /// How many bytes the outcomes of a test may take while they are looked for. As stored states, with a name

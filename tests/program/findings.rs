@@ -365,6 +365,8 @@ stages:
                 "original.litmus",
                 "source.c",
                 "code.litmus",
+                "source.cert",
+                "code.cert",
                 "profile.yaml",
                 "repro.sh",
                 "issue.md",
@@ -376,6 +378,9 @@ stages:
                 serde_json::from_str(&s.read(&format!("{folder}/finding.json"))).unwrap();
             assert_eq!(own["id"], finding["id"]);
             assert!(s.read(&format!("{folder}/source.c")).contains("memory_order_relaxed"));
+            let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
+            let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
+            assert_eq!(status, 0, "{said}");
             // A folder needs nothing around it.
             let elsewhere = tempfile::tempdir().unwrap();
             let copied = Command::new("cp")
@@ -601,6 +606,11 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
             assert_eq!(status, shown, "{start} {profiles:?}: {said}");
             assert!(shown == 1 || said.contains("known load buffering"), "{said}");
+            // Each side has a certificate. A write to what is read-only is no outcome.
+            let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
+            let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
+            let crashes = report["findings"][0]["class"] == "runtime-crash";
+            assert_eq!(status, i32::from(crashes), "{start} {profiles:?}: {said}");
         }
         assert!(seen.len() <= 1, "{start}: {seen:?}");
     }

@@ -8,6 +8,7 @@
 
 mod bisect;
 mod cases;
+mod certificates;
 mod docs;
 mod findings;
 mod foreign;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::models::Models;
-use crate::simulate::locals;
 use litmake_base::diag::Source;
+use litmake_lang::compiled::locals;
 use litmake_litmus::execution::{self, Failure};
 use litmake_litmus::{self as litmus, Test};
 use litmake_report::State;

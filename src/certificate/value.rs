@@ -1,0 +1,221 @@
+//! What expressions over reads evaluate to. It knows numbers and addresses, and no execution.
+
+use std::fmt;
+
+/// A number, an address (a location and an offset in bytes), or an address of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Int(u128),
+    At(u16, i64),
+    Code(u32),
+}
+
+/// `5`, `@3+4`, `#7`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Value::Int(n) => write!(f, "{n}"),
+            Value::At(location, offset) => write!(f, "@{location}{offset:+}"),
+            Value::Code(at) => write!(f, "#{at}"),
+        }
+    }
+}
+
+impl Value {
+    pub fn read(text: &str) -> Option<Value> {
+        if let Some(rest) = text.strip_prefix('@') {
+            let (location, offset) = rest.split_at(rest.find(['+', '-'])?);
+            return Some(Value::At(location.parse().ok()?, offset.parse().ok()?));
+        }
+        match text.strip_prefix('#') {
+            Some(at) => at.parse().ok().map(Value::Code),
+            None => text.parse().ok().map(Value::Int),
+        }
+    }
+
+    /// Everything but the number 0.
+    pub fn is_true(self) -> bool {
+        self != Value::Int(0)
+    }
+}
+
+/// An expression; operands come before it in the list of all.
+pub enum Expr {
+    Constant(Value),
+    /// What an access of a thread reads.
+    Read {
+        thread: usize,
+        access: usize,
+    },
+    /// An operation modulo 2^`width`, with a parameter if it has one.
+    One {
+        op: String,
+        width: u32,
+        of: usize,
+        from: u32,
+    },
+    Two {
+        op: String,
+        width: u32,
+        a: usize,
+        b: usize,
+    },
+}
+
+/// So many low bits of an address are known: every location is aligned to 16 bytes.
+const ALIGNED: i128 = 16;
+
+pub fn low(n: u128, bits: u32) -> u128 {
+    if bits >= 128 { n } else { n & ((1 << bits) - 1) }
+}
+
+pub fn signed(n: u128, bits: u32) -> i128 {
+    let unused = 128 - bits.clamp(1, 128);
+    ((n << unused) as i128) >> unused
+}
+
+/// The value of an expression; `None` if a read that it needs has none yet, or if it has no meaning.
+pub fn evaluate(
+    all: &[Expr],
+    at: usize,
+    read: &dyn Fn(usize, usize) -> Option<Value>,
+) -> Option<Value> {
+    match &all[at] {
+        Expr::Constant(value) => Some(*value),
+        Expr::Read { thread, access } => read(*thread, *access),
+        Expr::One { op, width, of, from } => one(op, *width, *from, evaluate(all, *of, read)?),
+        Expr::Two { op, width, a, b } => {
+            let (a, b) = (evaluate(all, *a, read), evaluate(all, *b, read));
+            let full = low(u128::MAX, *width);
+            let is = |v, n| matches!(v, Some(Value::Int(m)) if low(m, *width) == n);
+            match op.as_str() {
+                "And" if a == Some(Value::Int(0)) || b == Some(Value::Int(0)) => {
+                    Some(Value::Int(0))
+                }
+                "Or" if is(a, full) || is(b, full) => Some(Value::Int(full)),
+                "Mul" if a == Some(Value::Int(0)) => a,
+                _ => two(op, *width, a?, b?),
+            }
+        }
+    }
+}
+
+fn one(op: &str, width: u32, from: u32, of: Value) -> Option<Value> {
+    let Value::Int(n) = of else {
+        return match op {
+            "IsZero" => Some(Value::Int(0)),
+            "ZeroExt" | "SignExt" if from >= 32 && width >= 32 => Some(of),
+            _ => None,
+        };
+    };
+    let n = low(n, width);
+    let result = match op {
+        "Not" => !n,
+        "Neg" => n.wrapping_neg(),
+        "SignExt" => signed(n, from) as u128,
+        "ZeroExt" => low(n, from),
+        "IsZero" => u128::from(n == 0),
+        "Clz" => u128::from(n.leading_zeros() - (128 - width)),
+        "ByteSwap" => n.swap_bytes() >> (128 - width),
+        "BitReverse" => n.reverse_bits() >> (128 - width),
+        "PopCount" => u128::from(n.count_ones()),
+        _ => return None,
+    };
+    Some(Value::Int(low(result, width)))
+}
+
+fn two(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
+    let (Value::Int(x), Value::Int(y)) = (a, b) else { return address(op, width, a, b) };
+    let (x, y) = (low(x, width), low(y, width));
+    let (sx, sy) = (signed(x, width), signed(y, width));
+    let shift = y.min(u128::from(width)) as u32;
+    let fits = |n: Option<i128>| n.is_some_and(|n| signed(low(n as u128, width), width) == n);
+    let flag = u128::from;
+    let result = match op {
+        "Add" => x.wrapping_add(y),
+        "Sub" => x.wrapping_sub(y),
+        "Mul" => x.wrapping_mul(y),
+        "MulHiU" if width <= 64 => (x * y) >> width,
+        "MulHiS" if width <= 64 => ((sx * sy) >> width) as u128,
+        "DivU" => x.checked_div(y)?,
+        "RemU" => x.checked_rem(y)?,
+        "DivS" if y != 0 => sx.wrapping_div(sy) as u128,
+        "RemS" if y != 0 => sx.wrapping_rem(sy) as u128,
+        "And" => x & y,
+        "Or" => x | y,
+        "Xor" => x ^ y,
+        "Shl" if shift == width => 0,
+        "Shl" => x << shift,
+        "Shr" if shift == width => 0,
+        "Shr" => x >> shift,
+        "Sar" => (sx >> shift.min(127)) as u128,
+        "Ror" => match (y % u128::from(width)) as u32 {
+            0 => x,
+            by => x >> by | x << (width - by),
+        },
+        "Eq" => flag(x == y),
+        "Ne" => flag(x != y),
+        "LtU" => flag(x < y),
+        "LeU" => flag(x <= y),
+        "LtS" => flag(sx < sy),
+        "LeS" => flag(sx <= sy),
+        "MinU" => x.min(y),
+        "MaxU" => x.max(y),
+        "MinS" => sx.min(sy) as u128,
+        "MaxS" => sx.max(sy) as u128,
+        "AddOverflows" => flag(!fits(sx.checked_add(sy))),
+        "SubOverflows" => flag(!fits(sx.checked_sub(sy))),
+        "MulOverflows" => flag(!fits(sx.checked_mul(sy))),
+        "ShlOverflows" => {
+            let moved = (sx == 0 || shift < 127).then(|| sx.checked_mul(1 << shift.min(126)));
+            flag(shift == width || sx < 0 || !fits(moved.flatten()))
+        }
+        _ => return None,
+    };
+    Some(Value::Int(low(result, width)))
+}
+
+/// Arithmetic in which an operand is an address.
+fn address(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
+    use Value::{At, Int};
+    let flag = |c: bool| Some(Int(u128::from(c)));
+    match op {
+        "Eq" => return flag(a == b),
+        "Ne" => return flag(a != b),
+        // No object lies at the end of memory.
+        "AddOverflows" | "SubOverflows" | "MulOverflows" => return flag(false),
+        "Xor" if a == b => return Some(Int(0)),
+        "And" | "Or" if a == b => return Some(a),
+        "Mul" if b == Int(0) => return Some(b),
+        "Add" | "Or" | "Xor" if a == Int(0) => return Some(b),
+        "Add" | "Sub" | "Or" | "Xor" | "Shl" | "Shr" | "Sar" if b == Int(0) => return Some(a),
+        _ => {}
+    }
+    match (op, a, b) {
+        ("Add", At(of, off), Int(n)) | ("Add", Int(n), At(of, off)) => {
+            Some(At(of, off.wrapping_add(signed(n, width) as i64)))
+        }
+        ("Sub", At(of, off), Int(n)) => Some(At(of, off.wrapping_sub(signed(n, width) as i64))),
+        ("And", At(of, off), Int(n)) | ("And", Int(n), At(of, off)) => match signed(n, width) {
+            keep if (-ALIGNED..0).contains(&keep) => Some(At(of, off & keep as i64)),
+            keep if (0..ALIGNED).contains(&keep) => Some(Int((off & keep as i64) as u128)),
+            _ => None,
+        },
+        // A tag in the low bits.
+        ("Or" | "Xor", At(of, off), Int(n)) | ("Or" | "Xor", Int(n), At(of, off))
+            if n < ALIGNED as u128 =>
+        {
+            Some(At(of, if op == "Or" { off | n as i64 } else { off ^ n as i64 }))
+        }
+        (_, At(one, x), At(other, y)) if one == other => match op {
+            "Sub" => Some(Int(low(i128::from(x.wrapping_sub(y)) as u128, width))),
+            "LtU" | "LtS" => flag(x < y),
+            "LeU" | "LeS" => flag(x <= y),
+            _ => None,
+        },
+        // An address is above every number that a test compares it with.
+        ("LtU" | "LeU", Int(_), At(..)) => flag(true),
+        ("LtU" | "LeU", At(..), Int(_)) => flag(false),
+        _ => None,
+    }
+}

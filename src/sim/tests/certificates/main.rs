@@ -1,0 +1,406 @@
+//! Certificates: each test gets one that the checker confirms, with the outcomes that the simulator has; and
+//! one that was damaged is not confirmed.
+
+#![allow(clippy::print_stdout, reason = "figures are shown where they are asked for (--nocapture)")]
+
+// Files that the tests of the whole program share name crates as it does.
+extern crate self as litmake;
+use litmake_base::{diag, file, rel};
+use litmake_cat as cat;
+use litmake_litmus as litmus;
+use litmake_ops as ops;
+use litmake_sim as sim;
+
+#[path = "../shapes/drawn/mod.rs"]
+#[allow(dead_code, reason = "not everything that it draws is used here")]
+mod drawn;
+#[path = "../../../../tests/common/exec.rs"]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
+mod exec;
+
+use std::time::{Duration, Instant};
+
+use exec::Rng;
+use litmake_certificate::{Confirmed, Wrong, check, prove};
+use litmus::{Arch, Test};
+use ops::eval::{eval_bin, eval_un};
+use ops::{BinOp, UnOp, Val};
+use sim::{Model, Options, Simulator};
+
+fn model(name: &str, arch: Arch) -> Model {
+    let loaded = cat::load(name, &cat::LoadOptions::new(arch)).unwrap_or_else(|e| panic!("{e}"));
+    Model::load(&loaded).unwrap_or_else(|e| panic!("{e}"))
+}
+
+const DIALECTS: [Arch; 8] = [
+    Arch::C,
+    Arch::AArch64,
+    Arch::Arm,
+    Arch::X86_64,
+    Arch::X86,
+    Arch::RiscV,
+    Arch::Ppc,
+    Arch::Mips,
+];
+
+fn read(text: &str) -> Test {
+    let source = diag::Source::new("test.litmus", text.to_string());
+    litmus::read(&source).unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+/// The certificate of a test, where it has one: of the same outcomes as the simulator's, and confirmed.
+fn certified(test: &Test, model: &Model) -> Result<(String, Confirmed), String> {
+    let timeout = Some(Duration::from_secs(20));
+    let options = Options { timeout, ..Options::default() };
+    let problem = Simulator::default().problem(test, model, &options).map_err(|e| e.message)?;
+    let start = Instant::now();
+    let late = || timeout.is_some_and(|t| start.elapsed() > t);
+    let proved = prove(&problem.lines, &late).map_err(|Wrong(e)| e)?;
+    let (mut found, mut outcomes) = (problem.outcomes, proved.outcomes);
+    found.sort_unstable();
+    outcomes.sort_unstable();
+    assert_eq!(problem.undefined, proved.undefined, "{}", proved.text);
+    if !problem.undefined {
+        assert_eq!(found, outcomes, "{}", proved.text);
+    }
+    let confirmed = check(&proved.text).unwrap_or_else(|e| panic!("{e}\n{}", proved.text));
+    assert_eq!(confirmed.outcomes.len(), outcomes.len());
+    Ok((proved.text, confirmed))
+}
+
+/// Random tests with the shapes of compiled code. All but a few have a certificate.
+#[test]
+fn drawn_tests_have_certificates() {
+    let count = std::env::var("LITMAKE_CERTIFICATES").map_or(60, |n| n.parse().expect("a number"));
+    for arch in DIALECTS {
+        let model = model(arch.default_model(), arch);
+        let mut good = 0;
+        for seed in 0..count {
+            let test = read(&drawn::test(&mut Rng::new(seed), arch, false));
+            match certified(&test, &model) {
+                Ok(_) => good += 1,
+                Err(why) => println!("{} {seed}: {why}", arch.name()),
+            }
+        }
+        println!("{}: {good} of {count}", arch.name());
+        assert!(good * 10 >= count * 9, "{}: {good} of {count}", arch.name());
+    }
+}
+
+/// Tests of folders, each under its dialect's default model, where a variable names folders.
+#[test]
+fn tests_of_folders_have_certificates() {
+    let Ok(folders) = std::env::var("LITMAKE_CERTIFY") else { return };
+    for folder in folders.split(':') {
+        let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder}: {e}"));
+        let mut paths: Vec<_> = entries.map(|e| e.expect("an entry").path()).collect();
+        paths.retain(|p| p.extension().is_some_and(|e| e == "litmus"));
+        paths.sort();
+        let mut models: Vec<(Arch, Model)> = Vec::new();
+        let (mut good, mut bytes, start) = (0, 0, Instant::now());
+        for path in &paths {
+            let text = file::read_text(path, 1 << 20).expect("a text");
+            let test = match litmus::read(&diag::Source::new("test.litmus", text)) {
+                Ok(test) => test,
+                Err(e) => {
+                    println!("{}: {}", path.display(), e.message);
+                    continue;
+                }
+            };
+            if !models.iter().any(|(a, _)| *a == test.arch) {
+                models.push((test.arch, model(test.arch.default_model(), test.arch)));
+            }
+            let (_, model) = models.iter().find(|(a, _)| *a == test.arch).expect("it was added");
+            match certified(&test, model) {
+                Ok((text, _)) => {
+                    good += 1;
+                    bytes += text.len();
+                }
+                Err(why) => println!("{}: {why}", path.display()),
+            }
+        }
+        let (all, took) = (paths.len(), start.elapsed().as_secs_f64());
+        println!("{folder}: {good} of {all}, {bytes} bytes, {took:.1} s");
+    }
+}
+
+/// Tests whose certificates are damaged: paths that are not taken, dependencies, coherence, atomic updates,
+/// accesses of several sizes, addresses as values.
+fn victims() -> Vec<(Test, Model)> {
+    let texts = [
+        (
+            "x86tso",
+            "X86_64 SB\n{ x=0; y=0; }\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
+             movl (y),%eax | movl (x),%eax ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
+        ),
+        (
+            "aarch64",
+            "AArch64 MP\n{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }\n P0 | P1 ;\n MOV W0,#1 | LDR W0,[X3] ;\n \
+             STR W0,[X1] | CBNZ W0,L0 ;\n DMB SY | L0: ;\n STR W0,[X3] | LDR W2,[X1] ;\n\
+             exists (1:X0=1 /\\ 1:X2=0)\n",
+        ),
+        (
+            "rc11",
+            "C cas\n{}\nP0 (atomic_int* x, atomic_int* y) {\n  int e = 0;\n  int r0 = \
+             atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);\n  \
+             atomic_store_explicit(y, 1, memory_order_relaxed);\n}\nP1 (atomic_int* x, atomic_int* y) {\n  \
+             int r1 = atomic_load_explicit(y, memory_order_acquire);\n  \
+             atomic_fetch_add_explicit(x, 2, memory_order_release);\n}\nexists (0:r0=1 /\\ 1:r1=1 /\\ x=3)\n",
+        ),
+    ];
+    let fixed = texts.into_iter().map(|(name, text)| {
+        let test = read(text);
+        let model = model(name, test.arch);
+        (test, model)
+    });
+    let drawn = DIALECTS.into_iter().zip([3, 5, 7, 11, 13, 17, 19, 23]).map(|(arch, seed)| {
+        let test = read(&drawn::test(&mut Rng::new(seed), arch, false));
+        (test, model(arch.default_model(), arch))
+    });
+    fixed.chain(drawn).collect()
+}
+
+/// The lines before the claim, and those of the claim.
+fn parts(text: &str) -> (Vec<String>, Vec<String>) {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let at = lines.iter().position(|l| l == "claim").expect("a claim");
+    let claim = lines.split_off(at);
+    (lines, claim)
+}
+
+fn whole(lines: &[String], claim: &[String]) -> String {
+    let all = lines.iter().chain(claim);
+    all.map(|l| format!("{l}\n")).collect()
+}
+
+/// The line with each of its words left out, doubled, or made another one.
+fn damages(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let mut out = Vec::new();
+    let with = |at: usize, word: &[&str]| {
+        let parts = [&words[..at], word, &words[at + 1..]].concat();
+        parts.join(" ")
+    };
+    for (at, word) in words.iter().enumerate() {
+        out.push(with(at, &[]));
+        out.push(with(at, &[word, word]));
+        out.push(match word.strip_prefix('!') {
+            Some(rest) => with(at, &[rest]),
+            None => with(at, &[&format!("!{word}")]),
+        });
+        let turned: Vec<&str> = word.splitn(2, ['<', '>', '=']).collect();
+        if let [a, b] = turned[..] {
+            let mark = &word[a.len()..word.len() - b.len()];
+            out.push(with(at, &[&format!("{b}{mark}{a}")]));
+            out.push(with(at, &[&format!("{a}{mark}{}", b.parse::<u64>().map_or(0, |n| n + 1))]));
+        }
+        if let Ok(n) = word.parse::<u64>() {
+            out.push(with(at, &[&(n + 1).to_string()]));
+        }
+        for kind in ["values", "model", "shows 0", "so"] {
+            if at == 0 && ["values", "model", "shows", "so"].contains(word) {
+                out.push(with(at, &[kind]));
+            }
+        }
+    }
+    out
+}
+
+/// What is claimed cannot be changed: a damaged certificate is rejected, or claims the same and proves it.
+#[test]
+fn damaged_certificates_are_rejected() {
+    let (mut rejected, mut harmless) = (0, 0);
+    for (test, model) in victims() {
+        let (text, confirmed) =
+            certified(&test, &model).unwrap_or_else(|e| panic!("{}: {e}", test.name));
+        let (lines, claim) = parts(&text);
+        let mut try_one = |claim: &[String], what: &str| match check(&whole(&lines, claim)) {
+            Err(_) => rejected += 1,
+            Ok(other) => {
+                harmless += 1;
+                let sorted = |c: &Confirmed| {
+                    let mut all = c.outcomes.clone();
+                    all.sort();
+                    (all, c.undefined)
+                };
+                assert_eq!(sorted(&other), sorted(&confirmed), "{what}\n{text}");
+            }
+        };
+        // Long certificates are damaged in some places only.
+        let step = claim.len().div_ceil(60);
+        for at in (0..claim.len()).step_by(step) {
+            let line = &claim[at];
+            let mut without = claim.clone();
+            without.remove(at);
+            try_one(&without, line);
+            let mut twice = claim.clone();
+            twice.insert(at, line.clone());
+            try_one(&twice, line);
+            let mut turned = claim.clone();
+            turned.swap(at, (at + 1) % claim.len());
+            try_one(&turned, line);
+            for damaged in damages(line).into_iter().filter(|d| d != line) {
+                let mut other = claim.clone();
+                other[at] = damaged;
+                try_one(&other, line);
+            }
+        }
+        // Each line of what is trusted is under the seal.
+        for at in 0..lines.len() {
+            let mut other = lines.clone();
+            other[at].push_str(" 1");
+            assert!(check(&whole(&other, &claim)).is_err(), "{}", lines[at]);
+            other.remove(at);
+            assert!(check(&whole(&other, &claim)).is_err(), "{}", lines[at]);
+        }
+    }
+    println!("{rejected} rejected, {harmless} harmless");
+    assert!(rejected > 1000, "{rejected}");
+}
+
+/// An outcome that is left out cannot be proved away, whatever is said of the executions that show it.
+#[test]
+fn an_outcome_that_is_left_out_is_missed() {
+    let mut tried = 0;
+    for (test, model) in victims() {
+        let (text, confirmed) =
+            certified(&test, &model).unwrap_or_else(|e| panic!("{}: {e}", test.name));
+        let (lines, claim) = parts(&text);
+        for gone in 0..confirmed.outcomes.len() {
+            for instead in ["values", "model", "shows 0", "so", ""] {
+                let first = 1 + 4 * gone;
+                let mut kept = claim.clone();
+                kept.drain(first..first + 4);
+                let renamed = kept.into_iter().filter_map(|line| {
+                    let Some(rest) = line.strip_prefix("shows ") else { return Some(line) };
+                    let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+                    match number.parse::<usize>().expect("a number") {
+                        n if n == gone && instead.is_empty() => None,
+                        n if n == gone => Some(format!("{instead} {rest}")),
+                        n => Some(format!("shows {} {rest}", n - usize::from(n > gone))),
+                    }
+                });
+                let other: Vec<String> = renamed.collect();
+                tried += 1;
+                assert!(check(&whole(&lines, &other)).is_err(), "{gone} {instead}\n{text}");
+            }
+        }
+    }
+    println!("{tried} tried");
+    assert!(tried > 100, "{tried}");
+}
+
+/// The certificate is of this test and no other: making it again gives the same first part.
+#[test]
+fn a_certificate_can_be_made_again() {
+    for (test, model) in victims() {
+        let seal =
+            || certified(&test, &model).unwrap_or_else(|e| panic!("{}: {e}", test.name)).1.seal;
+        assert_eq!(seal(), seal());
+    }
+}
+
+/// A value as certificates write it.
+fn word(v: Val) -> String {
+    match v {
+        Val::Int(n) => n.to_string(),
+        Val::Ptr { loc, off } => format!("@{loc}{off:+}"),
+        Val::Code(at) => format!("#{at}"),
+    }
+}
+
+/// The value of one operation on two values, as a certificate has it.
+fn computed(op: &str, width: u8, a: Val, b: Val) -> Option<String> {
+    let lines = format!(
+        "test t\nmodel m\nobserve 128 0 register 0 v\nvalue constant {}\nvalue constant {}\nvalue {}\n\
+         thread\npath\nfinal 0 2\n",
+        word(a),
+        word(b),
+        op.replace("WIDTH", &width.to_string()),
+    );
+    let proved = prove(&lines, &|| false).ok()?;
+    check(&proved.text).unwrap_or_else(|e| panic!("{e}\n{}", proved.text));
+    Some(proved.outcomes[0][0].clone())
+}
+
+/// The checker's arithmetic is its own. That of the micro-ops, which is tested against Rust's, agrees.
+#[test]
+fn arithmetic_is_that_of_micro_ops() {
+    use BinOp::*;
+    let two = [
+        Add,
+        Sub,
+        Mul,
+        MulHiU,
+        MulHiS,
+        DivU,
+        RemU,
+        DivS,
+        RemS,
+        And,
+        Or,
+        Xor,
+        Shl,
+        Shr,
+        Sar,
+        Ror,
+        Eq,
+        Ne,
+        LtU,
+        LeU,
+        LtS,
+        LeS,
+        MinU,
+        MaxU,
+        MinS,
+        MaxS,
+        AddOverflows,
+        SubOverflows,
+        MulOverflows,
+        ShlOverflows,
+    ];
+    let one = [
+        UnOp::Not,
+        UnOp::Neg,
+        UnOp::SignExt { from: 8 },
+        UnOp::SignExt { from: 32 },
+        UnOp::ZeroExt { from: 8 },
+        UnOp::ZeroExt { from: 64 },
+        UnOp::IsZero,
+        UnOp::Clz,
+        UnOp::ByteSwap,
+        UnOp::BitReverse,
+        UnOp::PopCount,
+    ];
+    let small = [0, 1, 2, 3, 7, 8, 15, 31, 32, 63, 64, 127, 128, 255];
+    let large = [
+        u8::MAX.into(),
+        i32::MAX as u128,
+        u32::MAX.into(),
+        1 << 31,
+        1 << 63,
+        u64::MAX.into(),
+        u128::MAX,
+    ];
+    let numbers = small.into_iter().chain(large).map(Val::Int);
+    let addresses = [(0, 0), (0, 4), (1, 0), (1, -8)].map(|(loc, off)| Val::Ptr { loc, off });
+    let values: Vec<Val> = numbers.chain(addresses).chain([Val::Code(3)]).collect();
+    for width in [8, 32, 64, 128] {
+        for a in &values {
+            for op in one {
+                let (name, from) = match op {
+                    UnOp::SignExt { from } => ("SignExt".to_string(), from),
+                    UnOp::ZeroExt { from } => ("ZeroExt".to_string(), from),
+                    other => (format!("{other:?}"), 0),
+                };
+                let own = computed(&format!("one {name} WIDTH 0 {from}"), width, *a, *a);
+                assert_eq!(own, eval_un(op, *a, width).map(word), "{op:?} {width} {a:?}");
+            }
+            for (b, op) in values.iter().flat_map(|b| two.map(|op| (b, op))) {
+                let own = computed(&format!("two {op:?} WIDTH 0 1"), width, *a, *b);
+                let wanted = eval_bin(op, *a, *b, width);
+                assert_eq!(own, wanted.map(word), "{op:?} {width} {a:?} {b:?}");
+            }
+        }
+    }
+}
