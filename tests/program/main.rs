@@ -14,6 +14,7 @@ mod foreign;
 mod getting;
 mod history;
 mod hunt;
+mod identity;
 mod judge;
 mod judged;
 mod kernel;

@@ -8,6 +8,7 @@ pub mod bugs;
 mod explain;
 mod hidden;
 mod judged;
+mod mechanism;
 mod mixing;
 mod undefined;
 
