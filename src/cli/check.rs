@@ -84,7 +84,7 @@ pub struct Args {
 
     /// Reduce at most N differences of each profile to their bugs; other differences that
     /// show one of these bugs are counted without being reduced. With 0, nothing is reduced, and
-    /// each test is a bug of its own
+    /// the whole tests tell the bugs
     #[arg(long, default_value_t = 10, value_name = "N")]
     investigate: u64,
 

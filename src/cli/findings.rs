@@ -16,6 +16,7 @@ use litmake::profile::types::{Observe, Storage};
 use litmake::profile::{Profile, builds};
 use litmake::report::bugs::OCCURRENCES;
 use litmake::report::issue::{Compilation, Issue, Tracker};
+use litmake::report::mechanism::{Change, Mechanism};
 use litmake::report::{self, Class, Finding, Report, Status, explorer};
 use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::investigate::bugs::Budget;
@@ -412,10 +413,17 @@ fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> 
         true => "litmake".to_string(),
         false => format!("{} and litmake", plain::line(&compilers.join(", "))),
     };
-    let more = match command.first().map(String::as_str) {
-        Some("check") => " --investigate 0",
-        _ => "",
-    };
+    // What it prints has the id of this folder: the passes are asked for if one is part of it, and
+    // the test is reduced where only its form tells the bug.
+    let is_check = command.first().is_some_and(|word| word == "check");
+    let by_form = |m: &Mechanism| matches!(m.change, Change::Value | Change::Survives);
+    let mut more = String::new();
+    if is_check && !finding.mechanism.as_ref().is_some_and(by_form) {
+        more += " --investigate 0";
+    }
+    if is_check && finding.mechanism.as_ref().is_some_and(|m| !m.pass.is_empty()) {
+        more += " --passes";
+    }
     let ends = match finding.is_load_buffering() {
         true => {
             "Says `known load buffering` where it is there, and ends with status 0 in any case."

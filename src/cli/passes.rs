@@ -12,7 +12,7 @@ use litmake::file;
 use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Omitted, Passes};
-use litmake::passes::cross::Asked;
+use litmake::passes::cross::{Asked, Opinion};
 use litmake::passes::gcc::Pass;
 use litmake::passes::judge::{Court, State};
 use litmake::passes::known::Known;
@@ -23,9 +23,10 @@ use litmake::passes::{gcc, machine, omit, without};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
+use litmake::report::bugs::join_shown;
 use litmake::report::passes::{Culprit, Sure, side_by_side};
 use litmake::report::verdict::{Verdict, reason};
-use litmake::report::{Class, Finding, Report, Status, root, state_text};
+use litmake::report::{Class, Finding, Report, Status, state_text};
 use litmake::stage::compilers::Compilers;
 use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile::{Compiler, request};
@@ -516,7 +517,7 @@ impl Table {
     }
 }
 
-/// Finds the responsible pass for each bug of one compiler, and joins bugs with one root cause.
+/// Finds the responsible pass for each bug of one compiler, and joins bugs of one pass.
 /// `evidence` finds the executions behind a finding.
 pub fn explain(
     report: &mut Report,
@@ -537,10 +538,18 @@ pub fn explain(
         if stop.asked() {
             break;
         }
-        finding.pass = Some(culprit(finding, profiles, &mut court, &stop));
+        let found = culprit(finding, profiles, &mut court, &stop);
+        if let Some(mechanism) = finding.mechanism.as_mut().filter(|_| found.sure == Sure::Shown) {
+            mechanism.pass = found.short().to_string();
+            // A pass on intermediate code is the same for every target.
+            if found.target.is_empty() {
+                mechanism.target.clear();
+            }
+        }
+        finding.pass = Some(found);
         evidence(finding);
     }
-    root::join(report);
+    join_shown(report);
     Ok(())
 }
 
@@ -577,7 +586,8 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
             return of_gcc(&compiler, &test, finding, shown, court).map_err(|e| e.text());
         }
         let shown = &outcomes.forbidden;
-        let passes = blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())?;
+        let thread = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
+        let passes = blame::blame(&compiler, &test, court, shown, thread).map_err(|e| e.text())?;
         let mut out = said(&passes);
         if passes.guilty.is_none() && !out.pass.is_empty() {
             out.target = profile.arch.name().to_string();
@@ -656,10 +666,12 @@ fn of_gcc(
             (sure(trail.sure), trail.why.to_string(), note)
         }
         Ok(opinion) => {
-            // The pass is likely if both methods agree, and only possible if they differ.
-            let (how_sure, word) = match opinion.supports() {
-                true => (Sure::Likely, "likely"),
-                false => (Sure::Possible, "possible"),
+            // The pass is shown if the code is right without it, likely if nothing contradicts it, and
+            // else only possible.
+            let (how_sure, word) = match (&opinion, opinion.supports()) {
+                (without::Opinion::Right, _) => (Sure::Shown, "shown"),
+                (_, true) => (Sure::Likely, "likely"),
+                (_, false) => (Sure::Possible, "possible"),
             };
             let said = opinion.said(&trail.pass);
             let dumps = trail.why.split_once(": ").map_or(trail.why, |(_, why)| why);
@@ -738,23 +750,39 @@ fn said(passes: &Passes) -> Culprit {
     out.place = "after all passes on intermediate code, in code generation".into();
     out.sure = sure(how_sure);
     out.why = why.to_string();
-    if let Some(opinion) = &passes.opinion {
+    let without = |pass: &str| {
+        let own = passes.omitted.iter().find(|o| o.change.pass == pass);
+        own.and_then(|o| o.opinion.as_ref().ok())
+    };
+    // What repairs the code decides: a limit, unless leaving out its pass alone says otherwise, or
+    // else leaving out one pass.
+    let limit = match &passes.opinion {
+        Some(Opinion::Names { pass, .. }) if machine.has(pass) => {
+            Some(pass).filter(|pass| without(pass) != Some(&omit::Opinion::Wrong))
+        }
+        _ => None,
+    };
+    let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
+    let shown = limit.or(cured.map(|o| &o.change.pass));
+    if let Some(pass) = shown {
+        out.pass = pass.clone();
+        out.sure = Sure::Shown;
+        let said: Vec<String> = [
+            without(pass).filter(|o| **o == omit::Opinion::Right).map(|o| o.said(pass)),
+            limit.and(passes.opinion.as_ref()).map(Opinion::said),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        out.why = format!("shown: {}", said.join("; "));
+    } else if let Some(opinion) = &passes.opinion {
         let supports = opinion.supports(&out.pass, &machine.selection);
         // The pass is likely if both methods agree, and only possible if they differ.
-        out.sure = if supports { Sure::Likely } else { Sure::Possible };
-        out.why = match (supports, out.sure == sure(how_sure)) {
-            (_, true) => out.why,
-            (true, false) => "likely: skipping passes names it, too".into(),
-            (false, false) => "possible: skipping passes does not name it".into(),
-        };
+        out.sure = if supports { out.sure } else { Sure::Possible };
+        if !supports {
+            out.why = "possible: skipping passes does not name it".into();
+        }
         out.notes.push(opinion.said());
-    }
-    // Leaving out one pass is better evidence than a limit, which leaves out all later passes too.
-    let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
-    if let Some(cure) = cured {
-        out.pass = cure.change.pass.clone();
-        out.sure = Sure::Likely;
-        out.why = format!("likely: {}", omit::Opinion::Right.said(&out.pass));
     }
     for Omitted { change, opinion } in &passes.omitted {
         match opinion {
@@ -762,8 +790,7 @@ fn said(passes: &Passes) -> Culprit {
             Ok(omit::Opinion::Right) => {}
             Ok(opinion) => {
                 let said = opinion.said(&change.pass);
-                let is_suspect = cured.is_none() && change.pass == out.pass;
-                if *opinion == omit::Opinion::Wrong && is_suspect {
+                if *opinion == omit::Opinion::Wrong && shown.is_none() && change.pass == out.pass {
                     out.sure = Sure::Possible;
                     out.why = format!("possible: {said}");
                 } else {
@@ -776,7 +803,8 @@ fn said(passes: &Passes) -> Culprit {
     for change in &machine.changes {
         out.notes.push(change.said());
     }
-    if let Some(change) = cured.map(|o| &o.change).or(machine.suspect()) {
+    let change = machine.by_suspicion(&out.pass).into_iter().next();
+    if let Some(change) = change.filter(|change| change.pass == out.pass) {
         out.function = change.function.clone();
         (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
         (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());

@@ -359,8 +359,11 @@ fn operations(text: &str) -> String {
     all.join(", ")
 }
 
-/// A title of a few words.
+/// A title of a few words: the fault, or else the operations of the test.
 fn short(f: &Finding) -> String {
+    if f.mechanism.is_some() && f.label.is_empty() {
+        return f.fault();
+    }
     let what = match (f.label.is_empty(), f.cause.is_empty()) {
         (false, _) => f.label.clone(),
         (true, false) => operations(&f.cause),
@@ -403,6 +406,15 @@ mod tests {
         assert_eq!(name("gcc-12 (Debian 12.2.0-14) 12.2.1"), "gcc 12.2.1");
         assert_eq!(name("Debian clang version 16.0.6 (15~deb12u1)"), "gcc 16.0.6");
         assert_eq!(name("clang version 23.0.0git (https://x.y 1.2)"), "gcc 23.0.0git");
+        // Each night's build of a release to come is a column of its own.
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        let llvm = format!("clang version 23.0.0git (https://github.com/llvm/x.git {hash})");
+        assert_eq!(name(&llvm), "gcc 23.0.0git 0123456789ab");
+        let debian =
+            "Debian clang version 23.0.0 (++20261101041234+1a2b3c4d5e6f-1~exp1~20261101.7)";
+        assert_eq!(name(debian), "gcc 23.0.0 1a2b3c4d5e6f");
+        let gcc = "gcc (GCC) 17.0.0 20261101 (experimental) [master r17-2663-gabcdef012345]";
+        assert_eq!(name(gcc), "gcc 17.0.0 r17-2663-gabcdef012345");
         assert_eq!(name(""), "gcc 12");
     }
 }

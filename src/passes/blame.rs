@@ -107,12 +107,14 @@ pub(super) fn not_llvm(compiler: &Compiler) -> Failure {
 }
 
 /// Finds the pass to blame in the compilation of a test. `shown` are the final code's outcomes that
-/// the source forbids, if known: the pass has to introduce one of these.
+/// the source forbids, if known: the pass has to introduce one of these. `thread` is the one to
+/// blame, if that is known: machine code of others is not looked at.
 pub fn blame(
     compiler: &Compiler,
     test: &Test,
     court: &mut Court,
     shown: &[State],
+    thread: Option<usize>,
 ) -> Result<Passes, Failure> {
     let source = court.source(test).map_err(Failure::from)?;
     let (frame, first) = before_passes(compiler, test)?;
@@ -122,36 +124,54 @@ pub fn blame(
     let points = points(test, &frame, &steps);
     let mut out = through(&frame, &points, court, &source, shown);
     if out.guilty.is_none() {
-        out.machine = machine::suspects(&dumps, &frame);
+        out.machine = machine::suspects(&dumps, &frame, thread);
         // If the machine code is not known to be wrong, leaving out passes shows nothing.
         if let Some(machine) = out.machine.as_ref().filter(|_| !shown.is_empty()) {
-            // If no opinion can be had, the suspicion stays as it is.
             let asked = cross::Asked { test, source: &source, shown };
-            out.omitted = omitted(compiler, &asked, court, machine);
+            // If no opinion can be had, the suspicion stays as it is.
             out.opinion = cross::opinion(compiler, &asked, court).ok();
+            if let Some(Opinion::Names { pass, .. }) = &mut out.opinion
+                && let Some(dump) =
+                    dumps.iter().find(|d| d.machine && cross::is_called(d.pass, pass))
+            {
+                *pass = dump.pass.to_string();
+            }
+            let named = match &out.opinion {
+                Some(Opinion::Names { pass, .. }) => pass.as_str(),
+                _ => "",
+            };
+            out.omitted = omitted(compiler, &asked, court, machine, named);
         }
-        // The passes that may be skipped are then innocent, so only the others are examined.
+        // The passes that may be skipped are then innocent, so only the others are examined. Their
+        // dumps are not those of the compilation that is reported.
         if out.opinion == Some(Opinion::Always) {
             let profile = cross::limited(compiler.profile, 0);
             let least = Compiler { profile: &profile, ..*compiler };
             if let Ok((frame, printed)) = least.dumps(test) {
-                out.machine = machine::suspects(&list(&printed), &frame).or(out.machine);
+                let mut limited = machine::suspects(&list(&printed), &frame, thread);
+                for change in limited.iter_mut().flat_map(|m| &mut m.changes) {
+                    change.dump_before.clear();
+                    change.dump_after.clear();
+                }
+                out.machine = limited.or(out.machine);
             }
         }
     }
     Ok(out)
 }
 
-/// Leaves out the passes that changed accesses, one by one, until the code is right.
+/// Leaves out the passes that changed accesses, one by one, until the code is right: first the one
+/// that a limit names.
 fn omitted(
     compiler: &Compiler,
     asked: &cross::Asked,
     court: &mut Court,
     machine: &Suspects,
+    named: &str,
 ) -> Vec<Omitted> {
     let rest = Rest::of(compiler);
     let mut out = Vec::new();
-    for change in machine.by_suspicion().into_iter().take(omit::MOST) {
+    for change in machine.by_suspicion(named).into_iter().take(omit::MOST) {
         let opinion = match &rest {
             Ok(rest) => rest.opinion(asked, court, change).map_err(|e| e.text()),
             Err(e) => Err(e.text()),

@@ -1,12 +1,13 @@
 //! Finds the suspected pass on machine code, which is not simulated: a pass that changed the order
 //! or the kind of a function's accesses and barriers.
 //!
-//! The effect of a pass is read from the printed memory operands (`load acquire (s32)`), from the
+//! Accesses are compared along the paths through a function: where blocks are laid out in another
+//! order, or doubled, nothing changes. The effect of a pass is read from the printed memory operands (`load acquire (s32)`), from the
 //! names of barriers and atomic instructions, which say what is computed, and from results that go
 //! into the zero register. Dumps that agree in these are taken to be equal. The result is therefore
 //! a suspicion, with its strength and its reason. It does not know models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -117,12 +118,18 @@ impl Suspects {
         self.changes.iter().rev().find(loses).or(self.changes.last())
     }
 
-    /// All changes: the suspected one first, then from the last to the first.
-    pub fn by_suspicion(&self) -> Vec<&Change> {
-        let first = self.suspect();
+    /// All changes: those of a pass that is named by other means first, then the suspected one, then
+    /// from the last to the first.
+    pub fn by_suspicion(&self, named: &str) -> Vec<&Change> {
+        let first = self.changes.iter().rev().find(|c| c.pass == named).or(self.suspect());
         let others =
             self.changes.iter().rev().filter(|c| !first.is_some_and(|f| std::ptr::eq(*c, f)));
         first.into_iter().chain(others).collect()
+    }
+
+    /// Whether a pass changed accesses.
+    pub fn has(&self, pass: &str) -> bool {
+        self.changes.iter().any(|change| change.pass == pass)
     }
 
     /// The suspected pass, the strength of the suspicion, and the reason.
@@ -150,35 +157,44 @@ impl Suspects {
     }
 }
 
-/// The effects of passes on machine code on the threads of a test; `None` if nothing was printed.
-pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
+/// The effects of passes on machine code on the threads of a test, or on the one to blame; `None` if
+/// nothing was printed.
+pub fn suspects(dumps: &[Dump], frame: &Frame, blamed: Option<usize>) -> Option<Suspects> {
     let mut out = Suspects::default();
     let mut found = false;
-    for (thread, (function, _)) in frame.threads.iter().enumerate() {
+    let threads = frame.threads.iter().enumerate();
+    for (thread, (function, _)) in threads.filter(|(t, _)| blamed.is_none_or(|b| b == *t)) {
         let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
-        let mut before: Option<Vec<String>> = None;
+        let mut before: Option<BTreeSet<Vec<String>>> = None;
         let mut text = "";
         let mut ran: BTreeMap<&str, usize> = BTreeMap::new();
         for dump in own {
             let times = ran.entry(dump.pass).or_default();
             *times += 1;
-            let after = accesses(dump.text);
+            let after = paths(dump.text);
             match before {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
-                Some(before) if before != after => out.changes.push(Change {
-                    pass: dump.pass.to_string(),
-                    // The expansion of a pseudo-instruction may lack a description of its accesses.
-                    how: match How::of(&before, &after) {
-                        How::Removed if dump.pass.contains("pseudo") => How::Replaced,
-                        how => how,
-                    },
-                    earlier: *times - 1,
-                    function: format!("P{thread}"),
-                    before,
-                    after: after.clone(),
-                    dump_before: text.trim().to_string(),
-                    dump_after: dump.text.trim().to_string(),
-                }),
+                Some(old) if old != after => {
+                    // The first path that only one of them has.
+                    let only = |a: &BTreeSet<Vec<String>>, b: &BTreeSet<Vec<String>>| {
+                        a.difference(b).next().or(a.first()).cloned().unwrap_or_default()
+                    };
+                    let (before, after) = (only(&old, &after), only(&after, &old));
+                    out.changes.push(Change {
+                        pass: dump.pass.to_string(),
+                        // The expansion of a pseudo-instruction may lack a description of its accesses.
+                        how: match How::of(&before, &after) {
+                            How::Removed if dump.pass.contains("pseudo") => How::Replaced,
+                            how => how,
+                        },
+                        earlier: *times - 1,
+                        function: format!("P{thread}"),
+                        before,
+                        after,
+                        dump_before: text.trim().to_string(),
+                        dump_after: dump.text.trim().to_string(),
+                    });
+                }
                 _ => {}
             }
             text = dump.text;
@@ -201,21 +217,69 @@ const ZERO: &[&str] = &["$wzr", "$xzr", "$x0"];
 /// Parts of the names of barriers, in capitals.
 const BARRIERS: &[&str] = &["FENCE", "DMB", "DSB", "SYNC", "MEMBARRIER", "ISB", "EIEIO"];
 
-/// The accesses and barriers of a function in order: the kind of each, and whether its result is
-/// dropped.
-fn accesses(text: &str) -> Vec<String> {
-    text.lines().filter_map(|line| access(line.trim())).collect()
+/// A block of machine code: its accesses and barriers, and the blocks that can follow it.
+#[derive(Default)]
+struct Block {
+    accesses: Vec<String>,
+    next: Vec<usize>,
+}
+
+/// How many paths through a function are compared.
+const PATHS: usize = 256;
+
+/// The accesses and barriers along each path through a function. A path visits a block once, so
+/// that it takes no loop twice.
+fn paths(text: &str) -> BTreeSet<Vec<String>> {
+    let mut blocks: BTreeMap<usize, Block> = BTreeMap::new();
+    let mut order: Vec<usize> = Vec::new();
+    for line in text.lines() {
+        let line = slotless(line.trim());
+        if let Some(n) = line.strip_prefix("bb.").and_then(number) {
+            order.push(n);
+            blocks.entry(n).or_default();
+        } else if let Some(block) = order.last().and_then(|n| blocks.get_mut(n)) {
+            match line.strip_prefix("successors:") {
+                Some(list) => block.next.extend(list.split("%bb.").skip(1).filter_map(number)),
+                None => block.accesses.extend(access(line)),
+            }
+        }
+    }
+    let mut out = BTreeSet::new();
+    let mut open: Vec<(Vec<usize>, Vec<String>)> =
+        order.first().map(|n| (vec![*n], Vec::new())).into_iter().collect();
+    while let Some((visited, mut so_far)) = open.pop() {
+        let Some(block) = visited.last().and_then(|n| blocks.get(n)) else { continue };
+        so_far.extend(block.accesses.iter().cloned());
+        let next: Vec<usize> =
+            block.next.iter().copied().filter(|n| !visited.contains(n)).collect();
+        if next.is_empty() || out.len() + open.len() >= PATHS {
+            out.insert(so_far);
+            continue;
+        }
+        let longer = |n: usize| ([&visited[..], &[n]].concat(), so_far.clone());
+        open.extend(next.into_iter().map(longer));
+    }
+    out
+}
+
+/// The number at the beginning of a text.
+fn number(text: &str) -> Option<usize> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+/// A line without the number that some dumps give instructions and blocks: `64B`.
+fn slotless(line: &str) -> &str {
+    match line.split_once('\t') {
+        Some((slot, rest)) if slot.ends_with('B') => rest.trim(),
+        _ => line,
+    }
 }
 
 /// Marks an access whose result is dropped.
 pub(crate) const DROPPED: &str = ", its result dropped into the zero register";
 
 fn access(line: &str) -> Option<String> {
-    // Some dumps number the instructions: `64B`.
-    let line = match line.split_once('\t') {
-        Some((slot, rest)) if slot.ends_with('B') => rest.trim(),
-        _ => line,
-    };
     let (code, memory) = match line.split_once(" :: ") {
         Some((code, memory)) => (code, memory),
         None => (line, ""),
@@ -339,6 +403,32 @@ mod tests {
     }
 
     #[test]
+    fn the_layout_of_blocks_is_no_order() {
+        let load = |from: &str| format!("  %0 = LDR %1 :: (load (s32) from {from})\n");
+        let store = "  STLR %0 :: (store release (s32) into %ir.f)\n";
+        let text = |blocks: &[&str]| {
+            format!("# Machine code for function f:\n{}\n# End\n", blocks.concat())
+        };
+        let first = format!(
+            "bb.0.entry:\n  successors: %bb.1(0x4), %bb.2(0x4); %bb.1(50.00%)\n{}",
+            load("%ir.a")
+        );
+        let second = format!(
+            "bb.1 (%ir-block.1):\n; predecessors: %bb.0\n  successors: %bb.2(0x8)\n{store}"
+        );
+        let third = format!("\n64B\tbb.2:\n{}", load("%ir.b"));
+        let plain = paths(&text(&[&first, &second, &third]));
+        assert_eq!(plain.len(), 2, "{plain:?}");
+        assert_eq!(plain, paths(&text(&[&first, &third, &second])));
+        // The end is doubled.
+        let tail = format!("bb.1:\n{store}{}", load("%ir.b"));
+        assert_eq!(plain, paths(&text(&[&first, &tail, &third])));
+        // A load that moves above the store is another order.
+        let moved = format!("bb.1:\n{}{store}", load("%ir.b"));
+        assert_ne!(plain, paths(&text(&[&first, &moved, &third])));
+    }
+
+    #[test]
     fn the_pass_that_drops_a_result_is_suspected() {
         let text = |line: &str| {
             format!("# Machine code for function f: IsSSA\nbb.0:\n  {line}\n  RET undef $lr\n")
@@ -357,12 +447,12 @@ mod tests {
             threads: vec![("f".into(), Vec::new())],
             locals: Vec::new(),
         };
-        let suspects = suspects(&dumps, &frame).expect("there are dumps");
+        let suspects = suspects(&dumps, &frame, None).expect("there are dumps");
         assert_eq!(suspects.selection, "Selection");
         assert_eq!(suspects.verdict().0, "Dead defs");
         assert_eq!(suspects.changes[0].how, How::Dropped);
-        let only = super::suspects(&dumps[..2], &frame).expect("there are dumps");
+        let only = super::suspects(&dumps[..2], &frame, None).expect("there are dumps");
         assert_eq!(only.verdict().0, "Selection");
-        assert!(super::suspects(&[], &frame).is_none());
+        assert!(super::suspects(&[], &frame, None).is_none());
     }
 }

@@ -199,11 +199,11 @@ pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes
     match dumps.first_mut() {
         Some(first) if first.pass == START => first.pass = FRONT_END,
         // No pass ran that could change something, as at -O0 of old versions.
-        _ => return blame(compiler, test, court, &[]),
+        _ => return blame(compiler, test, court, &[], None),
     }
     let out = through(&frame, &points(test, &frame, &dumps), court, &source, &[]);
     match out.guilty {
-        Some(_) => blame(compiler, test, court, &[]),
+        Some(_) => blame(compiler, test, court, &[], None),
         None => Ok(out),
     }
 }

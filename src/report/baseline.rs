@@ -47,6 +47,16 @@ fn is_by_test(f: &Finding) -> bool {
     f.occurrences.is_empty()
 }
 
+/// Whether two findings are one bug. Where the passes of both are shown, only these tell; otherwise
+/// one of them may have been found without looking at passes.
+fn is_same(a: &Finding, b: &Finding) -> bool {
+    let shown = |f: &Finding| f.mechanism.as_ref().is_some_and(|m| !m.pass.is_empty());
+    match shown(a) && shown(b) {
+        true => a.id == b.id,
+        false => a.ids().any(|id| b.ids().any(|other| other == id)),
+    }
+}
+
 fn subject(f: &Finding) -> (Class, &str, &[String]) {
     (f.class, &f.test, &f.profiles)
 }
@@ -91,18 +101,17 @@ impl Baseline {
     /// Marks the known findings, and adds as fixed those that the run looked for and did not see.
     /// `seen` gives the run's result for a test with some profiles.
     pub fn apply(&self, report: &mut Report, seen: impl Fn(&str, &[String]) -> Seen) {
-        let ids: BTreeSet<&str> = self.known.iter().flat_map(Finding::ids).collect();
         let by_test: BTreeSet<_> = self.by_test().map(subject).collect();
         for finding in &mut report.findings {
             let class = finding.class;
             let named = |o: &Occurrence| by_test.contains(&(class, &*o.test, &*o.profiles));
-            if finding.ids().any(|id| ids.contains(id)) || finding.occurrences.iter().any(named) {
+            let is_known = self.known.iter().any(|known| is_same(known, finding));
+            if is_known || finding.occurrences.iter().any(named) {
                 finding.status = Status::Known;
             }
         }
-        let found: BTreeSet<String> =
-            report.findings.iter().flat_map(Finding::ids).map(str::to_string).collect();
-        for old in self.known.iter().filter(|old| !old.ids().any(|id| found.contains(id))) {
+        let found = report.findings.clone();
+        for old in self.known.iter().filter(|old| !found.iter().any(|f| is_same(old, f))) {
             // The finding may be among the differences that were not looked into.
             let open = |u: &Unexplored| u.class == old.class && u.family == old.family;
             if !is_by_test(old) && report.not_looked_into.iter().any(open) {
@@ -125,7 +134,6 @@ impl Baseline {
     /// The baseline after a run: its findings, without those that are fixed. Findings for which the
     /// run did not look stay.
     pub fn update(&self, report: &Report) -> Baseline {
-        let seen: BTreeSet<&str> = report.findings.iter().flat_map(Finding::ids).collect();
         let mut known: Vec<Finding> =
             report.findings.iter().filter(|f| f.status != Status::Fixed).cloned().collect();
         // A bug replaces all known findings by test that have its class, label and profiles.
@@ -136,7 +144,8 @@ impl Baseline {
             })
         };
         let stays = |old: &&Finding| {
-            !(old.ids().any(|id| seen.contains(id)) || is_by_test(old) && stands_for(old))
+            let is_seen = report.findings.iter().any(|f| is_same(old, f));
+            !(is_seen || is_by_test(old) && stands_for(old))
         };
         let stay: Vec<Finding> = self.known.iter().filter(stays).cloned().collect();
         known.extend(stay);
@@ -166,6 +175,7 @@ impl Baseline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::Mechanism;
 
     fn finding(id: &str, tests: &[&str]) -> Finding {
         let occurrence = |test: &&str| Occurrence {
@@ -255,6 +265,23 @@ mod tests {
         let mut report = Report { findings: vec![root("other", &["more"])], ..Report::default() };
         baseline.apply(&mut report, |_, _| Seen::Differs);
         assert_eq!(statuses(&report), [("other", Status::New)]);
+    }
+
+    /// Two passes can have the same fault. A bug of one of them says nothing of the other.
+    #[test]
+    fn a_shown_pass_is_known_only_by_itself() {
+        let of = |id: &str, pass: &str| Finding {
+            mechanism: Some(Mechanism { pass: pass.into(), ..Mechanism::default() }),
+            forms: vec!["without".into()],
+            ..finding(id, &["a"])
+        };
+        let known = vec![of("one", "P")];
+        let baseline = Baseline { baseline: FORMAT, known, ..Baseline::default() };
+        let findings = vec![of("one", "P"), of("two", "Q"), finding("without", &["a"])];
+        let mut report = Report { findings, ..Report::default() };
+        baseline.apply(&mut report, |_, _| Seen::Differs);
+        let expected = [("one", Status::Known), ("two", Status::New), ("without", Status::Known)];
+        assert_eq!(statuses(&report), expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, Finding, Outcomes, Status, number};
+use super::{Class, Finding, Outcomes, Report, Status, number};
 use litmake_base::digest::Keyer;
 
 /// How many occurrences of a bug are kept, the first by the names of their tests; the others are
@@ -295,6 +295,30 @@ pub fn join(a: Finding, b: Finding, limit: Option<usize>) -> Finding {
         best.status = Status::New;
     }
     best
+}
+
+/// Joins the bugs of a report whose shown passes make them one, and gives all with a shown pass the
+/// id of their whole mechanism; `forms` keeps the ids that they had.
+pub fn join_shown(report: &mut Report) {
+    let limit = report.kept_occurrences;
+    let mut out: Vec<Finding> = Vec::new();
+    for mut finding in std::mem::take(&mut report.findings) {
+        if finding.mechanism.as_ref().is_some_and(|m| !m.pass.is_empty()) {
+            let before = finding.id.clone();
+            finding = finding.identify(&before);
+            finding.forms = vec![before];
+        }
+        match out.iter_mut().find(|f| f.id == finding.id) {
+            Some(old) => {
+                let mut forms = [&old.forms[..], &finding.forms[..]].concat();
+                forms.sort();
+                forms.dedup();
+                *old = Finding { forms, ..join(std::mem::take(old), finding, limit) };
+            }
+            None => out.push(finding),
+        }
+    }
+    report.findings = out;
 }
 
 /// Adds the differences that one part of a run did not look into.

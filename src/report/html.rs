@@ -98,16 +98,13 @@ fn overview(findings: &[&Finding], out: &mut String) {
             Status::Fixed => escaped(&f.id),
             _ => format!("<a href=\"#{0}\">{0}</a>", escaped(&f.id)),
         };
-        let mut what = f.wrong();
-        what.truncate(1);
-        if !f.label.is_empty() {
-            what.push(f.label.clone());
-        }
+        let wrong = f.wrong().into_iter().next().unwrap_or_default();
         let _ = writeln!(
             out,
-            "<tr><td>{name}{status}</td><td>{}</td><td><code>{}</code></td><td>{}</td></tr>",
+            "<tr><td>{name}{status}</td><td>{}</td><td>{}<br><code>{}</code></td><td>{}</td></tr>",
             escaped(&f.seen()),
-            escaped(&what.join(", ")),
+            escaped(&f.fault()),
+            escaped(&wrong),
             presence_lines(&f.presence).iter().map(|l| escaped(l)).collect::<Vec<_>>().join("<br>"),
         );
     }
@@ -117,13 +114,11 @@ fn overview(findings: &[&Finding], out: &mut String) {
 fn finding(f: &Finding, open: bool, out: &mut String) {
     let _ = writeln!(
         out,
-        "<details id=\"{}\"{}><summary><b>{}</b> ({}{}{}, {})</summary>",
+        "<details id=\"{}\"{}><summary><b>{}</b> ({}, {})</summary>",
         escaped(&f.id),
         if open { " open" } else { "" },
+        escaped(&f.fault()),
         escaped(&f.seen()),
-        f.class.name(),
-        if f.label.is_empty() { "" } else { ", " },
-        escaped(&f.label),
         escaped(&f.id)
     );
     body(f, 3, out);
@@ -157,7 +152,7 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
         why(f, level, e, out);
     }
     if let Some(culprit) = &f.pass {
-        pass(f, level, culprit, out);
+        pass(level, culprit, out);
     }
     if !f.folder.is_empty() {
         part(level, "Folder", &f.folder, out);
@@ -172,18 +167,11 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
 }
 
 /// The pass to blame, with the code before and after it side by side, and the compiler's own dumps.
-fn pass(f: &Finding, level: u8, culprit: &Culprit, out: &mut String) {
-    let head = match culprit.pass.is_empty() {
-        true => "No pass is named".to_string(),
-        false => format!("The pass that did it: {}", culprit.pass),
-    };
-    let _ = writeln!(out, "<h{level}>{}</h{level}>", escaped(&head));
+fn pass(level: u8, culprit: &Culprit, out: &mut String) {
+    let _ = writeln!(out, "<h{level}>{}</h{level}>", escaped(&culprit.head()));
     let mut facts = vec![culprit.why.clone()];
     if !culprit.place.is_empty() {
         facts.push(culprit.place.clone());
-    }
-    if let Some(root) = &f.root {
-        facts.push(format!("root cause: {}", root.said()));
     }
     facts.extend(culprit.notes.iter().cloned());
     let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();

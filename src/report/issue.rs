@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use super::evidence::{Event, Execution, Failed, presence_lines};
 use super::github::block;
-use super::{Class, Finding, State, state_text};
+use super::passes::{Culprit, Sure};
+use super::{Finding, State, state_text};
 use litmake_base::plain;
 
 /// The bug trackers.
@@ -109,14 +110,16 @@ impl Issue<'_> {
     pub fn text(&self, tracker: Tracker) -> String {
         let f = self.finding;
         let mut page = Page { tracker, out: String::new() };
-        page.title(&self.title());
+        page.title(&f.fault());
         page.paragraph(&format!("{}:", f.claim()));
         // With the names of the test that is shown.
         let wrong = match f.reduced.as_ref().map(|r| &r.outcomes.forbidden) {
             Some(states) if !states.is_empty() => states.iter().map(state_text).collect(),
             _ => f.wrong(),
         };
-        page.block("", &wrong.join("\n"));
+        if !wrong.is_empty() {
+            page.block("", &wrong.join("\n"));
+        }
         for c in self.compilations.iter().filter(|c| !c.link.is_empty()) {
             page.paragraph(&format!("Compiler Explorer ({}): {}", c.profile, c.link));
         }
@@ -156,36 +159,13 @@ impl Issue<'_> {
         page.out
     }
 
-    /// A title: the pass or the compiler, and what is wrong.
-    fn title(&self) -> String {
-        let f = self.finding;
-        if !matches!(f.class, Class::Concurrency | Class::Mixing) || !f.label.is_empty() {
-            return f.title();
-        }
-        let who = match f.pass.as_ref().filter(|c| !c.pass.is_empty()) {
-            Some(culprit) => culprit.pass.clone(),
-            None => f.family.clone(),
-        };
-        let what = match f.class {
-            Class::Mixing => "objects that are compiled differently allow together",
-            _ => "compiled code allows",
-        };
-        format!("{who}: {what} an outcome that C11 forbids [{}]", f.profiles.join(" and "))
-    }
-
-    /// The pass to blame, with the code before and after it.
+    /// The pass to blame, with the code before and after it, if it is shown. A maintainer can do
+    /// nothing with a suspicion.
     fn pass(&self, page: &mut Page) {
-        let Some(culprit) = &self.finding.pass else { return };
-        let head = match culprit.pass.is_empty() {
-            true => "Which pass did it is not known".to_string(),
-            false => format!("The pass that did it: {}", culprit.pass),
-        };
-        page.head(&head);
-        let mut said = culprit.why.clone();
-        for note in &culprit.notes {
-            said.push_str(&format!("\n{note}"));
-        }
-        page.paragraph(&said);
+        let is_shown = |culprit: &&Culprit| culprit.sure == Sure::Shown;
+        let Some(culprit) = self.finding.pass.as_ref().filter(is_shown) else { return };
+        page.head(&culprit.head());
+        page.paragraph(&culprit.why);
         let dumps = |own: &str, lifted: &str| match own.is_empty() {
             true => lifted.to_string(),
             false => own.to_string(),
@@ -273,8 +253,9 @@ fn sentence(label: &str, from: &str, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Class;
     use crate::evidence::{Edge, Evidence, Presence, Shows};
-    use crate::passes::Culprit;
+    use crate::mechanism::{Change, Mechanism};
 
     fn finding() -> Finding {
         let event = |id: &str, thread, code: &str, event: &str| Event {
@@ -322,8 +303,15 @@ mod tests {
                 shows: Shows::Present,
                 ..Presence::default()
             }],
+            mechanism: Some(Mechanism {
+                pass: "SomePass".into(),
+                change: Change::Load,
+                access: "relaxed read-modify-write".into(),
+                ..Mechanism::default()
+            }),
             pass: Some(Culprit {
                 pass: "SomePass".into(),
+                sure: Sure::Shown,
                 why: "shown: ...".into(),
                 dump_before: "define before".into(),
                 dump_after: "define after".into(),
@@ -350,6 +338,17 @@ mod tests {
     }
 
     #[test]
+    fn a_suspicion_is_in_no_issue() {
+        let mut f = finding();
+        f.mechanism.as_mut().unwrap().pass.clear();
+        f.pass.as_mut().unwrap().sure = Sure::Possible;
+        let text = Issue { finding: &f, compilations: &[], again: "" }.text(Tracker::Llvm);
+        assert!(!text.contains("SomePass") && !text.contains("define"), "{text}");
+        // An outcome that is not known is no empty block.
+        assert!(!text.contains("```\n\n```") && !text.contains("```\n```"), "{text}");
+    }
+
+    #[test]
     fn each_tracker_gets_all_of_it_in_its_form() {
         let f = finding();
         let compilation = Compilation {
@@ -365,7 +364,7 @@ mod tests {
         for tracker in [Tracker::Llvm, Tracker::Gcc] {
             let text = issue.text(tracker);
             for part in [
-                "SomePass: compiled code allows",
+                "clang: a relaxed read-modify-write becomes a load (SomePass)",
                 "https://example/",
                 "int x;",
                 "clang version 15",

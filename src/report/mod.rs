@@ -15,12 +15,12 @@ pub mod judged;
 pub mod junit;
 pub mod logs;
 pub mod matrix;
+pub mod mechanism;
 pub mod merge;
 pub mod page;
 pub mod passes;
 pub mod picture;
 pub mod plot;
-pub mod root;
 pub mod sarif;
 pub mod statement;
 pub mod table;
@@ -39,8 +39,8 @@ use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
 use judged::BugChange;
 use litmake_base::failure::FailureKind;
 use litmake_base::plain;
+use mechanism::Mechanism;
 use passes::Culprit;
-use root::Root;
 use verdict::Verdict;
 
 /// The report of one run.
@@ -110,8 +110,9 @@ pub struct Compiler {
     pub build: String,
 }
 
-/// A compiler's name: its command with the number of the version that it says. The profile's name may
-/// have another one, which it took over from a profile that it extends.
+/// A compiler's name: its command with the number of the version that it says, and the commit that it
+/// is built from if it says one: builds between two releases have one number. The profile's name may
+/// have another number, which it took over from a profile that it extends.
 pub fn compiler_name(compiler: &str, version: &str) -> String {
     let tool = compiler.split(' ').next().unwrap_or(compiler);
     let is_number = |word: &&str| {
@@ -127,9 +128,29 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
         .collect();
     let number = outside.split_whitespace().find(is_number);
     match number.map(|n| n.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
-        Some(number) => format!("{tool} {number}"),
+        Some(number) => match commit(version) {
+            Some(commit) => format!("{tool} {number} {commit}"),
+            None => format!("{tool} {number}"),
+        },
         None => compiler.to_string(),
     }
+}
+
+/// The commit in a version, as compilers print it: `(https://github.com/x.git HASH)`, and
+/// `(++20261101+HASH-1)` in packages of Debian; gcc's `[master r17-123-gHASH]` with its number.
+fn commit(version: &str) -> Option<&str> {
+    const SHOWN: usize = 12;
+    let words = || version.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let hash = |word: &&str| {
+        let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        word.len() >= SHOWN && word.chars().all(is_hex) && word.contains(|c| c > '9')
+    };
+    let revision = |word: &&str| {
+        let parts: Vec<&str> = word.split('-').collect();
+        matches!(&parts[..], [r, _, g] if r.starts_with('r') && g.starts_with('g'))
+    };
+    let own = words().find(revision);
+    own.or_else(|| words().flat_map(|word| word.split('-')).find(hash).map(|hash| &hash[..SHOWN]))
 }
 
 /// The mixes of one test.
@@ -518,10 +539,10 @@ pub struct Finding {
     /// The compiler's pass to blame, if it was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<Culprit>,
-    /// The root cause, if a pass is shown or likely to be at fault. `id` is then made from it.
+    /// The mechanism, if the executions tell it. `id` is then made from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root: Option<Root>,
-    /// The ids of its parts when root causes are not used.
+    pub mechanism: Option<Mechanism>,
+    /// The ids of its parts while no pass was known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<String>,
     /// The results of other versions of the compiler, and of other compilers for the same target.
@@ -542,9 +563,10 @@ impl Finding {
         std::iter::once(&self.id).chain(&self.forms).map(String::as_str)
     }
 
-    /// Sets the identity to that of a bug of this form.
+    /// Sets the identity: that of its mechanism, or if none is known that of this form.
     pub fn identify(mut self, form: &str) -> Finding {
-        self.id = bugs::id(self.class, &self.family, &self.label, form);
+        let key = self.mechanism.as_ref().map_or(form.to_string(), |m| m.key(form));
+        self.id = bugs::id(self.class, &self.family, &self.label, &key);
         self
     }
 
@@ -560,17 +582,22 @@ impl Finding {
         self
     }
 
-    /// A title: the kind of bug, and how often it was seen.
+    /// What is wrong, as the title of a bug.
+    pub fn fault(&self) -> String {
+        let what = match (&self.mechanism, self.label.is_empty()) {
+            (Some(mechanism), true) => return mechanism.said(&self.family),
+            (None, true) => format!("{} bug", self.class.name()),
+            (_, false) => self.label.clone(),
+        };
+        match self.family.is_empty() {
+            true => what,
+            false => format!("{what} in {}", self.family),
+        }
+    }
+
+    /// What is wrong, and how often it was seen.
     pub fn title(&self) -> String {
-        let what = match self.label.is_empty() {
-            true => format!("{} bug", self.class.name()),
-            false => self.label.clone(),
-        };
-        let family = match self.family.is_empty() {
-            true => String::new(),
-            false => format!(" in {}", self.family),
-        };
-        format!("{what}{family}: {}", self.seen())
+        format!("{}: {}", self.fault(), self.seen())
     }
 
     /// How often the bug was seen: `3 times on 2 profiles`.

@@ -32,7 +32,8 @@ pub enum Sure {
     /// The only pass that is seen to change the code that matters, while some of the code cannot be
     /// seen.
     Likely,
-    /// The code after the pass allows the outcome, and all code before it forbids it.
+    /// The code after the pass allows the outcome, and all code before it forbids it; or the
+    /// compiled code is right without the pass.
     Shown,
 }
 
@@ -94,6 +95,23 @@ const LLVM: &str = "define ";
 const WIDEST: usize = 76;
 
 impl Culprit {
+    /// The short name of the pass: `machine-sink` of `Machine code sinking (machine-sink)`.
+    pub fn short(&self) -> &str {
+        match self.pass.strip_suffix(')').and_then(|p| p.rsplit_once('(')) {
+            Some((_, name)) => name,
+            None => &self.pass,
+        }
+    }
+
+    /// The pass with its part of the compiler, as certain as it is.
+    pub fn head(&self) -> String {
+        match (self.pass.is_empty(), self.sure) {
+            (true, _) => "No pass is named".to_string(),
+            (false, Sure::Shown) => format!("The pass that did it: {}", self.pass),
+            (false, _) => format!("A pass that may have done it: {}", self.pass),
+        }
+    }
+
     /// Whether its dumps are LLVM's intermediate code.
     pub fn is_llvm(&self) -> bool {
         self.dump_after.lines().any(|line| line.starts_with(LLVM))
@@ -111,7 +129,11 @@ impl Culprit {
                     true => String::new(),
                     false => format!(" on {}", self.function),
                 };
-                let _ = writeln!(out, "  the pass that did it: {}{on} ({})", self.pass, self.place);
+                let what = match self.sure {
+                    Sure::Shown => "the pass that did it",
+                    _ => "a pass that may have done it",
+                };
+                let _ = writeln!(out, "  {what}: {}{on} ({})", self.pass, self.place);
                 let _ = writeln!(out, "    {}", self.why);
             }
         }
@@ -163,13 +185,6 @@ pub fn side_by_side(before: &str, after: &str) -> String {
     out
 }
 
-/// The first thread whose code differs between two texts.
-pub fn changed_thread(before: &str, after: &str) -> Option<u16> {
-    let (left, right) = (parts(before), parts(after));
-    let differs = left.iter().zip(&right).find(|(old, new)| old != new)?;
-    differs.0.first()?.strip_prefix('P')?.strip_suffix(':')?.parse().ok()
-}
-
 /// The lines of each part. A part begins with a line `P0:` that is not indented.
 fn parts(text: &str) -> Vec<Vec<&str>> {
     let mut out: Vec<Vec<&str>> = Vec::new();
@@ -199,6 +214,13 @@ mod tests {
             text,
             "    before  |  after\n    P1:     |  P1:\n      a     |    b\n      b     |\n"
         );
+    }
+
+    #[test]
+    fn a_pass_is_called_by_its_short_name() {
+        let of = |pass: &str| Culprit { pass: pass.into(), ..Culprit::default() };
+        assert_eq!(of("Machine code sinking (machine-sink)").short(), "machine-sink");
+        assert_eq!(of("InstCombinePass").short(), "InstCombinePass");
     }
 
     #[test]

@@ -214,19 +214,21 @@ fn stages(report: &Report, out: &mut String) {
 /// A finding with what a person needs to judge it: the smallest test that shows it, the code that
 /// the compiler makes of it, and why that is wrong.
 pub fn finding(f: &Finding, style: Style, out: &mut String) {
-    let label = if f.label.is_empty() { String::new() } else { format!("{}, ", f.label) };
     let _ = writeln!(
         out,
-        "\n{} {} ({}, {label}{})",
+        "\n{} {} ({})",
         style.paint("31;1", "finding"),
-        style.paint("1", &f.test),
-        f.class.name(),
+        style.paint("1", &f.fault()),
         f.id
     );
-    if f.count > 1 {
-        let each: Vec<String> = f.by_profile.iter().map(|(p, n)| format!("{p}: {n}")).collect();
-        let _ = writeln!(out, "  {} ({})", f.seen(), each.join(", "));
-    }
+    let seen = match f.count > 1 {
+        true => {
+            let each: Vec<String> = f.by_profile.iter().map(|(p, n)| format!("{p}: {n}")).collect();
+            format!("; {} ({})", f.seen(), each.join(", "))
+        }
+        false => String::new(),
+    };
+    let _ = writeln!(out, "  in {}{seen}", f.test);
     let _ = writeln!(out, "  {}:", f.claim());
     for fact in f.facts() {
         let _ = writeln!(out, "    {fact}");
@@ -262,12 +264,6 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     }
     if let Some(culprit) = &f.pass {
         out.push_str(&culprit.lines());
-    }
-    if let Some(root) = &f.root {
-        let _ = writeln!(out, "  root cause: {}", root.said());
-        if f.forms.len() > 1 {
-            let _ = writeln!(out, "    in {} forms: {}", f.forms.len(), f.forms.join(", "));
-        }
     }
     if !f.folder.is_empty() {
         let _ = writeln!(out, "  folder: {}", f.folder);

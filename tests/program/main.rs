@@ -15,6 +15,7 @@ mod foreign;
 mod getting;
 mod history;
 mod hunt;
+mod identity;
 mod judge;
 mod judged;
 mod kernel;

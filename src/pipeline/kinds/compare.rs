@@ -20,7 +20,7 @@ pub struct Compare {
     pub also: Words,
     /// How many differences of this stage are reduced to their bugs, and how many of its new
     /// findings are explained and looked for in other versions of the compiler, at most (default:
-    /// 10). With 0 nothing is reduced, and each test is a bug of its own.
+    /// 10). With 0 nothing is reduced, and the whole tests tell the bugs.
     #[serde(default)]
     pub investigate: Option<Sp<u64>>,
 }

@@ -5,7 +5,8 @@
 //! does its test still show the difference if it keeps only what this core needs? This takes a few
 //! tests, where reducing takes hundreds. A difference that none of them shows is another bug, or
 //! the next one to reduce. Differences that the budget does not reach stay open and are counted as
-//! such. A difference is never joined with a bug that it was not seen to show.
+//! such. A difference is never joined with a bug that it was not seen to show, nor with one of
+//! another mechanism: a smaller test may show another bug than the whole one.
 //!
 //! A mix in which one profile made every part is a difference of that profile like any other. Most
 //! of these show if the test is compiled as a whole, and are then checked in that way.
@@ -26,8 +27,9 @@ use litmake_pipeline::kinds::Kind;
 use litmake_profile::Profile;
 use litmake_reduce::within::Needs;
 use litmake_reduce::{Core, asking, core, normal, settle, within};
-use litmake_report::bugs::{Rest, id, rank};
+use litmake_report::bugs::{Rest, rank};
 use litmake_report::evidence::Reduced;
+use litmake_report::mechanism::Mechanism;
 use litmake_report::{Class, Finding, Outcomes};
 
 /// Limits of an investigation.
@@ -58,6 +60,7 @@ struct Known {
     family: String,
     /// The form of the test that it was found with, before reduction.
     form: u64,
+    mechanism: Option<Mechanism>,
     test: Test,
     core: Core,
     needs: Needs,
@@ -165,7 +168,10 @@ impl Investigator<'_> {
                     waiting.push(first);
                     continue;
                 }
+                let way = self.alone(stage, &finding);
                 let finding = run.example(stage, finding);
+                let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
+                let finding = Finding { mechanism, ..finding };
                 let bug = add(found, stage, finding, &|f| form(&f.source));
                 *first.bug(found) = Some(bug);
                 done += 1;
@@ -199,6 +205,8 @@ impl Investigator<'_> {
             done += 1;
             let Some(smaller) = smaller else {
                 // The difference does not show again, or there is no way to take the test apart.
+                let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
+                let finding = Finding { mechanism, ..finding };
                 let bug = add(found, stage, finding, &|f| form(&f.source));
                 *first.bug(found) = Some(bug);
                 continue;
@@ -210,6 +218,7 @@ impl Investigator<'_> {
                     reproducer: reduced.source.clone(),
                     reduced: Some(reduced),
                     cause: hidden::CAUSE.to_string(),
+                    mechanism: Some(hidden::mechanism()),
                     ..finding
                 };
                 let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
@@ -236,11 +245,13 @@ impl Investigator<'_> {
                 cause: cause(&test, &core),
                 ..finding
             };
+            let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
+            let finding = Finding { mechanism: mechanism.clone(), ..finding };
             let key = core.key.clone();
             let bug = add(found, stage, finding, &|_| key.clone());
             *first.bug(found) = Some(bug);
             let needs = Needs::of_core(&core);
-            known.push(Known { bug, class, family, form: of_test, test, core, needs });
+            known.push(Known { bug, class, family, form: of_test, mechanism, test, core, needs });
             // Checks the open differences against the new bug.
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
@@ -300,12 +311,15 @@ impl Investigator<'_> {
         finding: &Finding,
         reduced: &Test,
     ) -> Option<usize> {
-        let (chain, profile) = self.alone(stage, finding)?;
+        let way = self.alone(stage, finding)?;
+        let own = self.mechanisms(&way, finding);
+        let has = |m: &Mechanism| own.is_empty() || own.iter().any(|own| own.is(m));
+        let (chain, profile) = way;
         let needs = Needs::of(reduced);
         let of_its_kind = known
             .iter()
             .filter(|k| k.class == finding.class && k.family == finding.family)
-            .filter(|k| needs.has(k.needs));
+            .filter(|k| needs.has(k.needs) && k.mechanism.as_ref().is_none_or(&has));
         let (bugs, tests): (Vec<usize>, Vec<Test>) = of_its_kind
             .flat_map(|k| within(reduced, &k.core).into_iter().map(|t| (k.bug, t)))
             .unzip();
@@ -365,12 +379,24 @@ impl Investigator<'_> {
         }
         let mut done = 0;
         for (case, _) in cases.iter().zip(shown).filter(|(_, shown)| *shown) {
+            if !self.has(run, case, known.mechanism.as_ref()) {
+                continue;
+            }
             let f = &case.finding;
             found.bugs.count(known.bug, &f.test, &f.profiles, || f.outcomes.clone());
             *case.open.bug(found) = Some(known.bug);
             done += 1;
         }
         done
+    }
+
+    /// Whether the whole test of a difference has a mechanism, or tells none.
+    fn has(&mut self, run: &Ran, case: &Case, mechanism: Option<&Mechanism>) -> bool {
+        let Some(mechanism) = mechanism else { return true };
+        let Some(way) = self.alone(case.stage, &case.finding) else { return true };
+        let finding = run.example(case.stage, case.finding.clone());
+        let own = self.mechanisms(&way, &finding);
+        own.is_empty() || own.iter().any(|own| own.is(mechanism))
     }
 
     /// The source of a finding.
@@ -394,10 +420,15 @@ impl Investigator<'_> {
         run: &Ran,
     ) -> Option<Smaller> {
         let test = self.source(chain, finding, run)?;
+        let way = (chain.clone(), profile.clone());
+        let wanted = self.mechanisms(&way, finding);
         let me = std::cell::RefCell::new(self);
         let mut ask = |tests: &[Test]| -> Vec<bool> {
-            let verdicts = me.borrow_mut().verdicts(chain, profile, tests);
-            verdicts.iter().map(|v| shows(v, finding)).collect()
+            let mut me = me.borrow_mut();
+            let verdicts = me.verdicts(chain, profile, tests);
+            let all = tests.iter().zip(&verdicts);
+            all.map(|(t, v)| shows(v, finding) && me.keeps(&way, finding, (t, v), &wanted))
+                .collect()
         };
         let outcomes = finding.outcomes.forbidden.iter();
         let asked = outcomes.filter_map(|o| asking(&test, &places(o)?));
@@ -520,7 +551,9 @@ fn add(
     finding: Finding,
     form: &dyn Fn(&Finding) -> String,
 ) -> usize {
-    let id = id(finding.class, &finding.family, &finding.label, &form(&finding));
+    let form = form(&finding);
+    let finding = finding.identify(&form);
+    let id = finding.id.clone();
     found.origins.entry(id.clone()).or_insert(stage);
     let (test, profiles, outcomes) =
         (finding.test.clone(), finding.profiles.clone(), finding.outcomes.clone());
@@ -550,10 +583,9 @@ fn without_mix(finding: Finding) -> Finding {
 /// A text about the cause: whether the code of one thread alone is to blame.
 fn cause(test: &Test, core: &Core) -> String {
     match &core.threads[..] {
-        [_] if test.threads.len() > 1 => format!(
-            "the code of one thread alone: it shows however strongly the others are ordered\n{}",
-            core.key.trim()
-        ),
+        [_] if test.threads.len() > 1 => {
+            format!("the code of one thread, whatever the others do:\n{}", core.key.trim())
+        }
         _ => String::new(),
     }
 }

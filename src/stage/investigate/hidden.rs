@@ -15,10 +15,16 @@ use litmake_pipeline::kinds::{self, Kind};
 use litmake_profile::Profile;
 use litmake_profile::types::Storage;
 use litmake_report::Finding;
+use litmake_report::mechanism::{Change, Mechanism};
 
-/// The text for the cause of such a bug, which also serves as its form.
+/// The text for the cause of such a bug.
 pub(super) const CAUSE: &str = "a value survives a call that synchronises: it shows where no other unit \
     can name the object, and neither where one can nor without functions";
+
+/// Its mechanism, which is the same for every target.
+pub(super) fn mechanism() -> Mechanism {
+    Mechanism { change: Change::Survives, ..Mechanism::default() }
+}
 
 impl Investigator<'_> {
     /// Whether a difference shows only with static variables and functions: neither with global

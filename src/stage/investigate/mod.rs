@@ -8,6 +8,7 @@ pub mod bugs;
 mod explain;
 mod hidden;
 mod judged;
+mod mechanism;
 mod mixing;
 mod undefined;
 
@@ -272,8 +273,16 @@ impl<'a> Investigator<'a> {
                 Err(_) => continue,
                 Ok(_) => self.verdicts(chain, &sibling, std::slice::from_ref(test)).pop(),
             };
+            let way = (chain.clone(), sibling.clone());
+            // Another bug in the same test is not this one.
+            let mut is_this = |v: &std::result::Result<Verdict, Failure>| {
+                self.keeps(&way, finding, (test, v), finding.mechanism.as_slice())
+            };
             let (shows, error) = match verdict {
-                Some(Ok(v)) if v.shows(!finding.outcomes.forbidden.is_empty()) => {
+                Some(Ok(v))
+                    if v.shows(!finding.outcomes.forbidden.is_empty())
+                        && is_this(&Ok(v.clone())) =>
+                {
                     (Shows::Present, String::new())
                 }
                 Some(Ok(_)) => (Shows::Absent, String::new()),

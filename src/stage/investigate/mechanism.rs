@@ -1,0 +1,116 @@
+//! Asks for the mechanism of a difference: finds an execution of the source and one of the code, and
+//! the thread to blame. What two executions tell is the business of `report::mechanism`.
+
+use std::sync::Arc;
+
+use super::bugs::shows;
+use super::explain::explain;
+use super::{Chain, Investigator};
+use crate::verdict::Verdict;
+use litmake_base::diag::Source;
+use litmake_base::failure::Failure;
+use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_profile::Profile;
+use litmake_reduce::core::strengthened;
+use litmake_report::mechanism::{Change, Mechanism, told};
+use litmake_report::{Class, Finding, State};
+
+/// How a difference is compiled and judged.
+type Way = (Chain, Arc<Profile>);
+
+/// How many wrong outcomes of a smaller test are looked at for the mechanism of the whole one.
+const OUTCOMES: usize = 3;
+
+/// The part of a compiler that makes the code: the target, and the selector of instructions where
+/// a target has two.
+fn back_end(profile: &Profile) -> String {
+    let arch = profile.arch.name();
+    let has = |word: &str| profile.args.iter().any(|arg| arg == word);
+    let last = profile.args.iter().rev().find(|arg| arg.starts_with("-O"));
+    let is_plain = last.is_none_or(|arg| arg == "-O0");
+    let is_global = match profile.arch {
+        Arch::AArch64 => is_plain && !has("-fno-global-isel") || has("-fglobal-isel"),
+        _ => has("-fglobal-isel"),
+    };
+    match profile.maker() == "clang" && is_global {
+        true => format!("{arch} (GlobalISel)"),
+        false => arch.to_string(),
+    }
+}
+
+impl Investigator<'_> {
+    /// The mechanisms that a test and its code can have, each with its thread.
+    fn each(
+        &self,
+        (_, profile): &Way,
+        finding: &Finding,
+        (source, target): (&str, &str),
+        wrong: &[State],
+    ) -> Vec<(Option<u16>, Mechanism)> {
+        let place = back_end(profile);
+        if wrong.is_empty() && !finding.faults.is_empty() {
+            let change = Change::Writes;
+            return vec![(None, Mechanism { target: place, change, ..Mechanism::default() })];
+        }
+        let models = (&finding.model_source, &finding.model_target);
+        let evidence = explain(self.models, (source, models.0), (target, models.1), wrong);
+        let all = evidence.as_ref().map(told).unwrap_or_default().into_iter();
+        all.map(|(t, m)| (t, Mechanism { target: place.clone(), ..m })).collect()
+    }
+
+    /// The mechanisms that the whole test of a difference can have.
+    pub(super) fn mechanisms(&self, way: &Way, finding: &Finding) -> Vec<Mechanism> {
+        let texts = (&*finding.source, &*finding.target);
+        let all = self.each(way, finding, texts, &finding.outcomes.forbidden);
+        all.into_iter().map(|(_, mechanism)| mechanism).collect()
+    }
+
+    /// Whether a smaller test that shows a difference still has one of the mechanisms of the whole
+    /// test. Where the whole test tells none, any will do.
+    pub(super) fn keeps(
+        &mut self,
+        way: &Way,
+        finding: &Finding,
+        (test, verdict): (&Test, &Result<Verdict, Failure>),
+        wanted: &[Mechanism],
+    ) -> bool {
+        let Ok(verdict) = verdict else { return false };
+        // Code of parts is not made here.
+        if wanted.is_empty() || way.0.parts.is_some() {
+            return true;
+        }
+        let Some(code) = self.compiled(&way.0, &way.1, test) else { return true };
+        let source = litmus::write(test);
+        let mut wrong = verdict.positive.chunks(1).take(OUTCOMES);
+        let mut is_told = false;
+        let alike = |states: &[State]| {
+            let own = self.each(way, finding, (&source, &code), states);
+            is_told |= !own.is_empty();
+            own.iter().any(|(_, own)| wanted.iter().any(|m| m.is_alike(own)))
+        };
+        verdict.positive.is_empty() || wrong.any(alike) || !is_told
+    }
+
+    /// The mechanism of a bug: that of the smallest test that shows it. Where the executions leave
+    /// several, it is that of a thread to blame: the difference shows if all others are as strong as
+    /// possible.
+    pub(super) fn mechanism(&mut self, way: &Way, finding: &Finding) -> Option<Mechanism> {
+        if finding.class == Class::Mixing || !finding.label.is_empty() {
+            return None;
+        }
+        let (source, target, outcomes) = finding.smallest();
+        let mut all = self.each(way, finding, (source, target), &outcomes.forbidden);
+        all.sort_by_cached_key(|(_, m)| m.key(""));
+        let first = all.first()?.1.clone();
+        if all.iter().all(|(_, m)| m.is(&first)) {
+            return Some(first);
+        }
+        let test = litmus::read(&Source::new(finding.test.clone(), source)).ok()?;
+        let blamed = all.into_iter().find(|(thread, _)| {
+            let strong = thread.and_then(|t| strengthened(&test, &[usize::from(t)]));
+            let verdict = strong.and_then(|test| self.verdicts(&way.0, &way.1, &[test]).pop());
+            verdict.is_some_and(|verdict| shows(&verdict, finding))
+        });
+        Some(blamed.map_or(first, |(_, mechanism)| mechanism))
+    }
+}
