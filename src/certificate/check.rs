@@ -65,10 +65,10 @@ pub fn check(text: &str) -> Result<Confirmed, Wrong> {
         steps: 0,
     };
     let mut outcomes = Vec::new();
-    while lines.peek().is_some_and(|l| l.starts_with("outcome ") || l.starts_with("undefined ")) {
+    while lines.peek().is_some_and(|l| l.starts_with("outcome") || *l == "undefined") {
         let line = lines.next().unwrap_or_default();
         let told = execution(&problem, line, &mut lines)?;
-        if line.starts_with("undefined") {
+        if line == "undefined" {
             if !told.undefined || lines.next().is_some() {
                 return wrong("the execution that shows undefined behaviour does not");
             }
@@ -79,7 +79,7 @@ pub fn check(text: &str) -> Result<Confirmed, Wrong> {
             return wrong("a value of an execution has no meaning");
         }
         let values: Vec<String> = told.outcome.iter().map(Value::to_string).collect();
-        if format!("outcome {}", values.join(" ")).trim() != line.trim() {
+        if format!("outcome {}", values.join(" ")).trim_end() != line {
             return Err(Wrong(format!("`{line}`: its execution shows {}", values.join(" "))));
         }
         if outcomes.contains(&told.outcome) {

@@ -200,7 +200,7 @@ impl Search<'_> {
             let meaningless = || Wrong("a value of an execution has no meaning".to_string());
             let outcome = outcome.ok_or_else(meaningless)?;
             let words: Vec<String> = outcome.iter().map(Value::to_string).collect();
-            claim = format!("outcome {}", words.join(" "));
+            claim = format!("outcome {}", words.join(" ")).trim_end().to_string();
             self.found.outcomes.push(outcome);
         } else {
             self.found.undefined = true;
@@ -209,7 +209,7 @@ impl Search<'_> {
         }
         let picks: Vec<String> = self.picks.iter().map(usize::to_string).collect();
         self.found.shown += &format!(
-            "{claim} \npaths {}\npairs {}\nvalues{}\n",
+            "{claim}\npaths {}\npairs {}\nvalues{}\n",
             picks.join(" "),
             it.positive(values).join(" "),
             it.event_values(values, valued)

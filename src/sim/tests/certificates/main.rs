@@ -125,7 +125,7 @@ fn tests_of_folders_have_certificates() {
 }
 
 /// Tests whose certificates are damaged: paths that are not taken, dependencies, coherence, atomic updates,
-/// accesses of several sizes, addresses as values.
+/// accesses of several sizes, addresses as values, scopes.
 fn victims() -> Vec<(Test, Model)> {
     let texts = [
         (
@@ -146,6 +146,13 @@ fn victims() -> Vec<(Test, Model)> {
              atomic_store_explicit(y, 1, memory_order_relaxed);\n}\nP1 (atomic_int* x, atomic_int* y) {\n  \
              int r1 = atomic_load_explicit(y, memory_order_acquire);\n  \
              atomic_fetch_add_explicit(x, 2, memory_order_release);\n}\nexists (0:r0=1 /\\ 1:r1=1 /\\ x=3)\n",
+        ),
+        (
+            "ptx",
+            "PTX MP\n{ }\n P0 | P1 ;\n st.relaxed.gpu.u32 [x], 1 | ld.relaxed.gpu.u32 r0, [y] ;\n \
+             fence.acq_rel.gpu | fence.acq_rel.gpu ;\n \
+             st.relaxed.gpu.u32 [y], 1 | ld.relaxed.gpu.u32 r1, [x] ;\n\
+             scopes: (system (gpu (cta P0) (cta P1)))\nexists (1:r0=1 /\\ 1:r1=0)\n",
         ),
     ];
     let fixed = texts.into_iter().map(|(name, text)| {
@@ -288,6 +295,32 @@ fn an_outcome_that_is_left_out_is_missed() {
     }
     println!("{tried} tried");
     assert!(tried > 100, "{tried}");
+}
+
+/// Undefined behaviour is shown by one execution, and by none that has none.
+#[test]
+fn undefined_behaviour_is_shown() {
+    let race = include_str!("../../../../tests/program/controls/racy-data.litmus");
+    let overflow = "C overflow\n{ x=2147483646; }\nP0 (atomic_int* x) {\n  \
+        int r0 = atomic_load_explicit(x, memory_order_relaxed);\n  int r1 = r0 + 1;\n}\n\
+        P1 (atomic_int* x) {\n  atomic_store_explicit(x, 2147483647, memory_order_relaxed);\n}\n\
+        exists (0:r1=0)\n";
+    let rc11 = model("rc11", Arch::C);
+    for text in [race, overflow] {
+        let (certificate, confirmed) =
+            certified(&read(text), &rc11).unwrap_or_else(|e| panic!("{e}"));
+        assert!(confirmed.undefined && confirmed.outcomes.is_empty(), "{certificate}");
+    }
+    // The same of a test without: its executions show nothing undefined.
+    let defined = read(&overflow.replace("2147483647", "7"));
+    let (certificate, confirmed) = certified(&defined, &rc11).unwrap_or_else(|e| panic!("{e}"));
+    assert!(!confirmed.undefined && confirmed.outcomes.len() == 2, "{certificate}");
+    let (lines, mut claim) = parts(&certificate);
+    claim.truncate(5);
+    claim[1] = "undefined".to_string();
+    claim.push("end".to_string());
+    let wrong = check(&whole(&lines, &claim)).err().expect("it is not undefined");
+    assert!(wrong.0.contains("undefined"), "{wrong}");
 }
 
 /// The certificate is of this test and no other: making it again gives the same first part.
