@@ -9,6 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
+use litmake::base::failure::FailureKind;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
@@ -192,7 +193,8 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
 /// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    ExitCode::from(status_of(2))
+    let status = if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 };
+    ExitCode::from(status_of(status))
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
@@ -186,16 +187,25 @@ fn run(args: &Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
+    let mut prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
     let listener = listener(args)?;
-    let baseline = args.baseline.as_ref();
-    let (ask, eyes) = (&args.ask, Eyes::default());
-    let mut report = once(&workspace, &prepared, &store, options, &*listener, baseline, ask, eyes)?;
+    let prepare = |workspace: &mut Workspace| {
+        away::prepare(&remote, &args.plan.asked(), workspace, &*store, false)
+    };
+    let running = Running {
+        store: &store,
+        options,
+        listener: &*listener,
+        baseline: args.baseline.as_ref(),
+        ask: &args.ask,
+        prepare: &prepare,
+    };
+    let mut report = running.run(&mut workspace, &mut prepared, Eyes::default())?;
     let used = findings::used(&prepared.plan);
-    findings::place(&mut report, &used, ask.findings.as_deref())?;
+    findings::place(&mut report, &used, args.ask.findings.as_deref())?;
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
@@ -255,101 +265,162 @@ pub struct Eyes<'a> {
     pub report: Option<Look<'a>>,
 }
 
-/// Runs a graph once, and returns its report.
-#[expect(clippy::too_many_arguments, reason = "a run has these parts")]
-pub fn once(
-    workspace: &Workspace,
-    Prepared { plan, built }: &Prepared,
-    store: &Store,
-    options: Options,
-    listener: &dyn Listener,
-    baseline: Option<&PathBuf>,
-    ask: &findings::Ask,
-    eyes: Eyes,
-) -> Result<Report> {
-    if let Some(path) = baseline.filter(|path| !path.exists()) {
-        return Err(no_baseline(path));
-    }
-    let part = options.part;
-    let engine = Engine::new(&built.graph, store, options, listener)?;
-    let finished = engine.run();
-    let ran = Ran { plan, built, engine: &engine };
-    if let Some(look) = eyes.ran {
-        look(&ran);
-    }
-    let mut found = collect::collect(&ran, ask.occurrences());
-    for (path, text) in collect::files(plan, built, &engine) {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-        }
-        write(&path, &text)?;
-    }
-    let stopped = !finished && common::stopped_status().is_some();
-    if !stopped {
-        super::last_runs::keep(plan, built, &engine, store);
-    }
-    let context = &engine.options.context;
-    let gathered = engine.options.remote.as_deref().map(|remote| {
-        let mut about = Keyer::new("investigation/1");
-        for node in 0..built.graph.nodes.len() {
-            about.add("node", &engine.whole_digest(node).unwrap_or_default().0);
-        }
-        Gathered::begin(store, remote, &about)
-    });
-    let records: &dyn Records = match &gathered {
-        Some(gathered) => gathered,
-        None => store,
-    };
-    let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
-    investigator.bugs(&mut found, &ran, ask.budget());
-    if let Some(path) = &ask.details {
-        details::write(path, &ran, &found)?;
-    }
-    let (mut report, origins) = found.finish();
-    let (verdict, undefined) = collect::verdict(&ran, stopped);
-    report.verdict = verdict;
-    report.compilers = versions::compilers(plan, workspace.compilers(), store);
-    report.coverage = collect::coverage(&ran);
-    if let Some(look) = eyes.report {
-        look(&mut report, &mut investigator)?;
-    }
-    if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
-        let known = Baseline::read(path)?;
-        // The run did not judge a test that failed. A stopped run may not have judged any given
-        // test.
-        let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
-        known.apply(&mut report, |test, profiles| {
-            let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
-            match stopped || failed.contains(test) || !in_part {
-                true => Seen::Nothing,
-                false => seen(&ran, test, profiles),
+/// How often a run goes on with compilers that were identified anew.
+const ROUNDS: usize = 10;
+
+/// What a run needs besides its plan.
+pub struct Running<'a> {
+    pub store: &'a Store,
+    pub options: Options,
+    pub listener: &'a dyn Listener,
+    pub baseline: Option<&'a PathBuf>,
+    pub ask: &'a findings::Ask,
+    /// Plans again.
+    pub prepare: &'a dyn Fn(&mut Workspace) -> Result<Prepared>,
+}
+
+impl Running<'_> {
+    /// Runs a graph, and returns its report. If a compiler changes in the meantime, the run is
+    /// planned again, and goes on from what is done.
+    pub fn run(
+        &self,
+        workspace: &mut Workspace,
+        prepared: &mut Prepared,
+        mut eyes: Eyes,
+    ) -> Result<Report> {
+        let mut moved = None;
+        for _ in 0..ROUNDS {
+            let round = Eyes {
+                ran: match &mut eyes.ran {
+                    Some(look) => Some(&mut **look),
+                    None => None,
+                },
+                report: match &mut eyes.report {
+                    Some(look) => Some(&mut **look),
+                    None => None,
+                },
+            };
+            if let Some(report) = self.once(workspace, prepared, round)? {
+                return Ok(report);
             }
+            moved = workspace.compilers().moved();
+            if let Some(path) = &moved {
+                note!(
+                    "{} changed while the run was on; compilers are identified again, and what \
+                     depends on the change is done again",
+                    path.display()
+                );
+            }
+            *prepared = (self.prepare)(workspace)?;
+        }
+        let path = moved.unwrap_or_default();
+        Err(Diag::new(format!("{} changes again and again while the run is on", path.display()))
+            .help(
+                "results of a compiler that changes are not kept; if the compiler writes this file \
+                 itself, let it write into the folder that TMPDIR names",
+            )
+            .kind(FailureKind::Broken(Fault::Machine)))
+    }
+
+    /// Runs a graph once. There is no report if a compiler changed in the meantime.
+    fn once(
+        &self,
+        workspace: &Workspace,
+        Prepared { plan, built }: &Prepared,
+        eyes: Eyes,
+    ) -> Result<Option<Report>> {
+        let Running { store, listener, baseline, ask, .. } = *self;
+        let options = self.options.clone();
+        if let Some(path) = baseline.filter(|path| !path.exists()) {
+            return Err(no_baseline(path));
+        }
+        let part = options.part;
+        let engine = Engine::new(&built.graph, store, options, listener)?;
+        let finished = engine.run();
+        if workspace.compilers().moved().is_some() && finished {
+            return Ok(None);
+        }
+        let ran = Ran { plan, built, engine: &engine };
+        if let Some(look) = eyes.ran {
+            look(&ran);
+        }
+        let mut found = collect::collect(&ran, ask.occurrences());
+        for (path, text) in collect::files(plan, built, &engine) {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)
+                    .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
+            }
+            write(&path, &text)?;
+        }
+        let stopped = !finished && common::stopped_status().is_some();
+        if !stopped {
+            super::last_runs::keep(plan, built, &engine, store);
+        }
+        let context = &engine.options.context;
+        let gathered = engine.options.remote.as_deref().map(|remote| {
+            let mut about = Keyer::new("investigation/1");
+            for node in 0..built.graph.nodes.len() {
+                about.add("node", &engine.whole_digest(node).unwrap_or_default().0);
+            }
+            Gathered::begin(store, remote, &about)
         });
-        let compared = |stage: &str, test: &str| {
-            let i = plan.nodes.iter().position(|node| node.label == stage);
-            !stopped && i.is_some_and(|i| ran.saw(i, test) == Seen::Clean)
+        let records: &dyn Records = match &gathered {
+            Some(gathered) => gathered,
+            None => store,
         };
-        litmake::report::changes::mark(&known.changes, &mut report, compared);
-        litmake::report::merge::sort(&mut report);
+        let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
+        investigator.bugs(&mut found, &ran, ask.budget());
+        if let Some(path) = &ask.details {
+            details::write(path, &ran, &found)?;
+        }
+        let (mut report, origins) = found.finish();
+        let (verdict, undefined) = collect::verdict(&ran, stopped);
+        report.verdict = verdict;
+        report.compilers = versions::compilers(plan, workspace.compilers(), store);
+        report.coverage = collect::coverage(&ran);
+        if let Some(look) = eyes.report {
+            look(&mut report, &mut investigator)?;
+        }
+        if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
+            let known = Baseline::read(path)?;
+            // The run did not judge a test that failed. A stopped run may not have judged any given
+            // test.
+            let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
+            known.apply(&mut report, |test, profiles| {
+                let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
+                match stopped || failed.contains(test) || !in_part {
+                    true => Seen::Nothing,
+                    false => seen(&ran, test, profiles),
+                }
+            });
+            let compared = |stage: &str, test: &str| {
+                let i = plan.nodes.iter().position(|node| node.label == stage);
+                !stopped && i.is_some_and(|i| ran.saw(i, test) == Seen::Clean)
+            };
+            litmake::report::changes::mark(&known.changes, &mut report, compared);
+            litmake::report::merge::sort(&mut report);
+        }
+        if finished {
+            investigator.judge(&mut report);
+        }
+        if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
+            let content =
+                |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
+            investigator.report(&mut report, &origins, &content);
+        }
+        investigator.undefined(&mut report, &ran, &undefined);
+        drop(investigator);
+        if let Some(gathered) = gathered {
+            gathered.end();
+        }
+        if workspace.compilers().moved().is_some() && finished {
+            return Ok(None);
+        }
+        litmake::report::baseline::calibrate(&mut report);
+        report.stopped = common::stopped_status().is_some();
+        report.settle();
+        Ok(Some(report))
     }
-    if finished {
-        investigator.judge(&mut report);
-    }
-    if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
-        let content =
-            |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-        investigator.report(&mut report, &origins, &content);
-    }
-    investigator.undefined(&mut report, &ran, &undefined);
-    drop(investigator);
-    if let Some(gathered) = gathered {
-        gathered.end();
-    }
-    litmake::report::baseline::calibrate(&mut report);
-    report.stopped = common::stopped_status().is_some();
-    report.settle();
-    Ok(report)
 }
 
 /// The error that a baseline given on the command line does not exist.

@@ -9,6 +9,7 @@
 mod bisect;
 mod cases;
 mod docs;
+mod evidence;
 mod findings;
 mod foreign;
 mod getting;
