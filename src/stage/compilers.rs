@@ -114,6 +114,12 @@ impl Compilers {
         self.known().notes.iter().cloned().collect()
     }
 
+    /// Goes on with what others looked at, so that guards that were made before stay in force.
+    pub fn goes_on_from(&mut self, before: &Compilers) {
+        self.looks = before.looks.clone();
+        self.looks.begin_anew();
+    }
+
     /// A file of some compiler that changed after the compiler was looked up. Work with such a
     /// compiler is left undone: the compilers have to be looked up again.
     pub fn moved(&self) -> Option<PathBuf> {

@@ -257,6 +257,11 @@ impl Looks {
         seen
     }
 
+    /// Forgets everything that was seen, before compilers are identified again.
+    pub fn begin_anew(&self) {
+        *self.lock() = Sights::default();
+    }
+
     /// The present moment. Work that begins now is guarded by [`Looks::standing`].
     pub fn now(&self) -> Moment {
         Moment(self.lock().changes)

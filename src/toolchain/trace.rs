@@ -338,7 +338,7 @@ impl Follower {
                 Use::Looks(look) => self.look(path, look, failed),
                 // A call that returned ran no program.
                 Use::Runs => self.look(path, Look::Kind, failed),
-                Use::Makes | Use::Removes if failed => self.look(path, Look::Kind, !existed),
+                Use::Makes | Use::Removes if failed => self.fails_to_make(path, existed),
                 Use::Makes => _ = self.made.insert(path),
                 Use::Removes => {
                     self.look(path.clone(), Look::Link, false);
@@ -349,11 +349,22 @@ impl Follower {
         }
     }
 
+    /// Records that something could not be made or removed, for which its folder can be the reason.
+    fn fails_to_make(&mut self, path: PathBuf, existed: bool) {
+        if let Some(folder) = path.parent() {
+            self.look(folder.to_path_buf(), Look::Kind, !folder.exists());
+        }
+        self.look(path, Look::Kind, !existed);
+    }
+
     /// Records that a file was opened. What is read before the program itself writes it counts.
     fn opens(&mut self, path: PathBuf, flags: c_int, existed: bool, failed: bool) {
         let has = |flag| flags & flag != 0;
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
         let reads = flags & libc::O_ACCMODE != libc::O_WRONLY && !has(libc::O_TRUNC);
+        if failed && has(libc::O_CREAT) {
+            return self.fails_to_make(path, existed);
+        }
         if failed {
             let look = if has(libc::O_NOFOLLOW) { Look::Link } else { Look::Kind };
             return self.look(path, look, !existed);
@@ -438,12 +449,14 @@ fn realm(path: &Path, look: Look) -> Realm {
 
 /// The words for a file whose content comes from elsewhere while it is read.
 fn flows(path: &Path, kind: FileType) -> Option<String> {
-    let harmless = ["null", "zero", "full", "tty"].map(|name| Path::new("/dev").join(name));
+    // Random numbers name temporary files; most programs ask for them by a call of their own.
+    let usual = ["null", "zero", "full", "tty", "urandom", "random"]
+        .map(|name| Path::new("/dev").join(name));
     match () {
         () if kind.is_fifo() => {
             Some(format!("another program, through the named pipe {}", path.display()))
         }
-        () if kind.is_char_device() && !harmless.iter().any(|h| h == path) => {
+        () if kind.is_char_device() && !usual.iter().any(|usual| usual == path) => {
             Some(format!("the device {}", path.display()))
         }
         () => None,

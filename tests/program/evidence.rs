@@ -145,6 +145,7 @@ const LOOKS: &[(&str, &str, Change, Change)] = &[
         |p| p.write("on", "good\n"),
         |p| p.write("on", "bad\n"),
     ),
+    ("a file that can be made", "touch %/on/file 2> /dev/null", |_| {}, |p| folder(p, "on")),
 ];
 
 fn pipe(place: &Place, name: &str) {
@@ -323,6 +324,32 @@ fn properties_of_the_process() {
     }
 }
 
+#[test]
+fn what_cannot_be_followed_is_said_once() {
+    for (command, expected) in [
+        ("unshare -m true", "files in a mount namespace of its own"),
+        ("bwrap --dev-bind / / true", "files in a mount namespace of its own"),
+        ("chroot / true", "files below a root of its own"),
+        ("timeout 10 sh -c 'exec 3<>%/pipe'", "another program, through the named pipe %/pipe"),
+    ] {
+        let place = Place::new(WRAPPED);
+        pipe(&place, "pipe");
+        place.write("try.sh", &format!("#!/bin/sh\n{command}\n"));
+        let works = Command::new(place.path("try.sh")).output().unwrap().status.success();
+        let program = command.split(' ').next().unwrap();
+        let works = works.then_some(()).ok_or("it fails here");
+        if litmake_needs::need(program, works).is_none() {
+            continue;
+        }
+        place.write("cc.sh", &format!("#!/bin/sh\n{command}\nexec gcc \"$@\"\n"));
+        let expected = expected.replace('%', &place.0.dir().display().to_string());
+        for _ in 0..2 {
+            let said = place.run("cache").said;
+            assert_eq!(said.matches(&expected).count(), 1, "{command}: {said}");
+        }
+    }
+}
+
 /// Does something whenever a compiler waits at the pipe `go`, the times counted.
 fn whenever_it_waits(place: &Place, mut act: impl FnMut(usize) + Send + 'static) {
     pipe(place, "go");
@@ -363,6 +390,40 @@ fn midway(what: &str, script: &str, act: impl FnMut(&Scratch, usize) + Send + 's
     assert_eq!((after.status, after.report), (fresh.status, fresh.report), "{what}: afterwards");
     assert_eq!(during.status, fresh.status, "{what}: {}", during.said);
     during.status
+}
+
+/// The second compiler is identified after the change, and so is the same when the first one is
+/// identified again.
+#[test]
+fn a_change_while_compilers_are_identified() {
+    let place = std::sync::Arc::new(Place::new(WRAPPED));
+    let stages = "name: p
+stages:
+  - { name: tests, generate: { files: sb.litmus } }
+  - { name: source, simulate: { from: tests, model: rc11 } }
+  - { name: code, matrix: { p: [mine, other] }, compile: { from: tests, profile: '${p}' } }
+  - { name: target, simulate: { from: code } }
+  - { name: compare, compare: { source: source, target: target, investigate: 0 } }
+";
+    place.write("p.yaml", stages);
+    let other = "name: other\narch: X86_64\ncompiler: '%/other.sh'\nargs: [-O2]\n";
+    place.write("profiles/other.yaml", other);
+    place.write("flags", "");
+    place.write("cc.sh", "#!/bin/sh\nexec gcc $(cat %/flags) \"$@\"\n");
+    let waits = "#!/bin/sh\nread -r word < %/go\nexec gcc $(cat %/flags) \"$@\"\n";
+    place.write("other.sh", waits);
+    let inner = place.clone();
+    whenever_it_waits(&place, move |n| {
+        if n == 0 {
+            // Long enough for the first to be identified; if it is not, there is nothing to see.
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            inner.write("flags", "-g");
+        }
+    });
+    let during = place.run("cache");
+    let fresh = place.run("fresh");
+    assert_eq!((during.status, during.report), (fresh.status, fresh.report), "{}", during.said);
+    assert_eq!(fresh.status, 0, "{}", fresh.said);
 }
 
 #[test]
