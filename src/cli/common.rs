@@ -56,6 +56,22 @@ impl CacheArgs {
         self.cache.clone().unwrap_or_else(|| CACHE.into())
     }
 
+    /// An error unless the cache lies outside of the working folder, whose files are not believed.
+    pub fn is_elsewhere(&self) -> Result<()> {
+        let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+        let here = real(Path::new(".")).unwrap_or_default();
+        for dir in std::iter::once(self.dir()).chain(self.shared_cache.clone()) {
+            if real(&dir).is_ok_and(|dir| dir.starts_with(&here)) {
+                return Err(Diag::new(format!(
+                    "the cache {} lies in the tree, whose results are not believed with --foreign",
+                    dir.display()
+                ))
+                .help("name a folder outside of it with --cache"));
+            }
+        }
+        Ok(())
+    }
+
     pub fn open(&self) -> Result<Store> {
         let options =
             StoreOptions { read_only: self.cache_read_only, shared: self.shared_cache.clone() };

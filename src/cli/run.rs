@@ -5,10 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
 use litmake::base::failure::{FailureKind, Fault};
+use litmake::base::local;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
@@ -85,6 +87,17 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
+    /// Run a pipeline of a tree that others wrote, which is the working folder: read and write
+    /// nothing outside of it that it names, use no profile, tool chain, build or cache in it, and
+    /// hide the environment. It needs a cache elsewhere. See SECURITY.md
+    #[arg(long)]
+    foreign: bool,
+
+    /// With --foreign, a variable of the environment that the pipeline may read; may be given
+    /// several times
+    #[arg(long, value_name = "NAME", requires = "foreign")]
+    foreign_env: Vec<String>,
+
     /// Run part I of N of the tests; `litmake merge` joins the reports of all parts
     #[arg(long, value_name = "I/N", value_parser = common::part)]
     shard: Option<(u32, u32)>,
@@ -160,6 +173,11 @@ fn run(args: &Args) -> Result<u8> {
     if args.quiet {
         output::hush();
     }
+    if args.foreign {
+        args.cache.is_elsewhere()?;
+        local::bound(args.foreign_env.iter().cloned())
+            .map_err(|e| Diag::new(format!("cannot open the working folder: {e}")))?;
+    }
     let mut workspace = args.plan.workspace();
     // Errors in the pipeline are reported before anything is opened.
     workspace.plan()?;
@@ -230,7 +248,8 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     let mut all = vec![progress::listener(args.quiet)];
     if let Some(path) = &args.events {
         #[expect(clippy::disallowed_methods, reason = "events are read while they are written")]
-        let file = std::fs::File::create(path)
+        let file = local::keeps(path)
+            .and_then(|()| std::fs::File::create(path))
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
         all.push(Box::new(Lines::new(std::io::BufWriter::new(file))));
     }
@@ -265,8 +284,11 @@ pub struct Eyes<'a> {
     pub report: Option<Look<'a>>,
 }
 
-/// How often a run goes on with compilers that were identified anew.
+/// How often in a row a run goes on with compilers that were identified anew, if it gets nowhere.
 const ROUNDS: usize = 10;
+
+/// A round that takes longer than this got somewhere.
+const SOMEWHERE: Duration = Duration::from_secs(60);
 
 /// What a run needs besides its plan.
 pub struct Running<'a> {
@@ -289,7 +311,9 @@ impl Running<'_> {
         mut eyes: Eyes,
     ) -> Result<Report> {
         let mut moved = None;
-        for _ in 0..ROUNDS {
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            let start = Instant::now();
             let round = Eyes {
                 ran: match &mut eyes.ran {
                     Some(look) => Some(&mut **look),
@@ -311,6 +335,7 @@ impl Running<'_> {
                     path.display()
                 );
             }
+            rounds = if start.elapsed() > SOMEWHERE { 0 } else { rounds + 1 };
             *prepared = (self.prepare)(workspace)?;
         }
         let path = moved.unwrap_or_default();
@@ -320,6 +345,18 @@ impl Running<'_> {
                  itself, let it write into the folder that TMPDIR names",
             )
             .kind(FailureKind::Broken(Fault::Machine)))
+    }
+
+    /// The baseline that the user names, or else the pipeline.
+    fn known(&self, plan: &Plan) -> Result<Option<Baseline>> {
+        if let (None, Some(path)) = (self.baseline, &plan.pipeline.baseline) {
+            let refused = |e| Diag::new(format!("cannot read {}: {e}", path.display()));
+            local::within(path).map_err(refused)?;
+        }
+        self.baseline
+            .or(plan.pipeline.baseline.as_ref())
+            .map(|path| Baseline::read(path))
+            .transpose()
     }
 
     /// Runs a graph once. There is no report if a compiler changed in the meantime.
@@ -345,13 +382,7 @@ impl Running<'_> {
             look(&ran);
         }
         let mut found = collect::collect(&ran, ask.occurrences());
-        for (path, text) in collect::files(plan, built, &engine) {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)
-                    .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-            }
-            write(&path, &text)?;
-        }
+        collect::files(plan, built, &engine).iter().try_for_each(|(path, text)| put(path, text))?;
         let stopped = !finished && common::stopped_status().is_some();
         if !stopped {
             super::last_runs::keep(plan, built, &engine, store);
@@ -381,8 +412,7 @@ impl Running<'_> {
         if let Some(look) = eyes.report {
             look(&mut report, &mut investigator)?;
         }
-        if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
-            let known = Baseline::read(path)?;
+        if let Some(known) = self.known(plan)? {
             // The run did not judge a test that failed. A stopped run may not have judged any given
             // test.
             let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
@@ -421,6 +451,16 @@ impl Running<'_> {
         report.settle();
         Ok(Some(report))
     }
+}
+
+/// Writes a file that a stage asks for.
+fn put(path: &Path, text: &str) -> Result<()> {
+    local::within(path).map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
+    }
+    write(path, text)
 }
 
 /// The error that a baseline given on the command line does not exist.

@@ -30,3 +30,4 @@ mod run;
 #[path = "../common/scratch.rs"]
 mod scratch;
 mod stale;
+mod strangers;
