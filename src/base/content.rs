@@ -30,7 +30,7 @@ const LARGE: u64 = 1 << 16;
 const STAMP_LEN: usize = 48;
 
 /// The state of a file when it was read.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp([u8; STAMP_LEN]);
 
 impl Stamp {
@@ -44,6 +44,19 @@ impl Stamp {
             meta.ctime() as u64,
             (meta.mtime_nsec() as u64) << 32 | meta.ctime_nsec() as u64,
         ];
+        Stamp::new(fields)
+    }
+
+    /// The place of a folder, whatever is made and removed in it. If only the time of its inode
+    /// changed, it was renamed.
+    pub fn of_place(meta: &Metadata) -> Stamp {
+        let changed = (meta.ctime(), meta.ctime_nsec());
+        let renamed = if changed == (meta.mtime(), meta.mtime_nsec()) { (0, 0) } else { changed };
+        let fields = [meta.dev(), meta.ino(), renamed.0 as u64, renamed.1 as u64, 0, 0];
+        Stamp::new(fields)
+    }
+
+    fn new(fields: [u64; 6]) -> Stamp {
         let mut out = [0; STAMP_LEN];
         for (place, field) in out.chunks_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());

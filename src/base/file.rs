@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diag::{Diag, Result};
+use crate::local;
 
 /// The number of symbolic links that are followed, as in the kernel.
 const LINKS: usize = 40;
@@ -35,6 +36,7 @@ pub fn open(path: &Path) -> io::Result<File> {
         )]
         return File::open(path);
     }
+    local::keeps(path)?;
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let kind = file.metadata()?.file_type();
     match kind.is_file() {
@@ -99,6 +101,7 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
         }
         _ => {}
     }
+    local::keeps(path)?;
     let path = behind_links(path)?;
     let old = match fs::metadata(&path) {
         Ok(old) if !old.is_file() || path.starts_with("/dev") || path.starts_with("/proc") => {

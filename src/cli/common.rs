@@ -9,6 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
+use litmake::base::failure::FailureKind;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
@@ -53,6 +54,22 @@ pub struct CacheArgs {
 impl CacheArgs {
     pub fn dir(&self) -> PathBuf {
         self.cache.clone().unwrap_or_else(|| CACHE.into())
+    }
+
+    /// An error unless the cache lies outside of the working folder, whose files are not believed.
+    pub fn is_elsewhere(&self) -> Result<()> {
+        let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+        let here = real(Path::new(".")).unwrap_or_default();
+        for dir in std::iter::once(self.dir()).chain(self.shared_cache.clone()) {
+            if real(&dir).is_ok_and(|dir| dir.starts_with(&here)) {
+                return Err(Diag::new(format!(
+                    "the cache {} lies in the tree, whose results are not believed with --foreign",
+                    dir.display()
+                ))
+                .help("name a folder outside of it with --cache"));
+            }
+        }
+        Ok(())
     }
 
     pub fn open(&self) -> Result<Store> {
@@ -192,7 +209,8 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
 /// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    ExitCode::from(status_of(2))
+    let status = if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 };
+    ExitCode::from(status_of(status))
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or

@@ -1,7 +1,7 @@
 //! Keeps what the last two runs of a pipeline read and ran, for `explain` and `--dry-run`. The
 //! files lie in the cache. The record of runs that a team keeps is `history`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use litmake::file;
 use litmake::pipeline::plan::Plan;
 use litmake::profile::files::normal;
 use litmake::stage::Built;
-use litmake::toolchain::fingerprint::files_of;
+use litmake::toolchain::fingerprint::seen_by;
 
 pub const LAST: &str = "last";
 pub const BEFORE: &str = "before";
@@ -63,7 +63,7 @@ impl NodeRun {
                         &old[..old.len().min(12)],
                         digest.short()
                     ));
-                    out.extend(files(old, *digest, known));
+                    out.extend(looks(old, *digest, known));
                 }
                 None => out.push(format!("{name} is new ({})", digest.short())),
             }
@@ -82,21 +82,22 @@ impl NodeRun {
     }
 }
 
-/// The files in which two compilers differ. Empty if the files of either are not recorded.
-fn files(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
-    let of = |digest| files_of(digest, known);
+/// What two compilers looked at and saw differently. Empty if that is not recorded of either.
+fn looks(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
+    let of = |digest| seen_by(digest, known);
     let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {
         return Vec::new();
     };
-    let has =
-        |list: &BTreeSet<(PathBuf, Digest)>, path: &PathBuf| list.iter().any(|f| f.0 == *path);
     let mut out = Vec::new();
-    for (path, _) in new.difference(&old) {
-        let what = if has(&old, path) { "changed" } else { "is read now" };
-        out.push(format!("  {} {what}", path.display()));
+    for (path, seen) in &new {
+        match old.get(path) {
+            Some(before) if before == seen => {}
+            Some(_) => out.push(format!("  {} changed", path.display())),
+            None => out.push(format!("  {} is looked at now", path.display())),
+        }
     }
-    for (path, _) in old.iter().filter(|(path, _)| !has(&new, path)) {
-        out.push(format!("  {} is read no more", path.display()));
+    for path in old.keys().filter(|path| !new.contains_key(*path)) {
+        out.push(format!("  {} is looked at no more", path.display()));
     }
     out
 }

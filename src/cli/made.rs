@@ -18,7 +18,7 @@ use super::common::{self, CacheArgs};
 use super::findings::Used;
 use super::recipe::Asked;
 use super::remote::{Connection, ExecutionArgs, RemoteArgs};
-use super::run::{Eyes, Formats, Look, once};
+use super::run::{Eyes, Formats, Look, Running};
 use super::{away, findings, output, pipelines, progress};
 
 /// The name of such a pipeline in errors.
@@ -101,14 +101,18 @@ pub fn run(
     how.hush();
     let mut workspace = workspace(pipeline)?;
     let place = how.open()?;
-    let prepared = place.prepare(&mut workspace, true)?;
-    let options = how.options(&place)?;
+    let mut prepared = place.prepare(&mut workspace, true)?;
     let listener = progress::listener(how.quiet);
-    let baseline = how.baseline.as_ref();
+    let running = Running {
+        store: &place.store,
+        options: how.options(&place)?,
+        listener: &*listener,
+        baseline: how.baseline.as_ref(),
+        ask: &how.ask,
+        prepare: &|workspace| place.prepare(workspace, false),
+    };
     let eyes = Eyes { ran: None, report: look };
-    let (listener, ask) = (&*listener, &how.ask);
-    let store = &place.store;
-    let mut report = once(&workspace, &prepared, store, options, listener, baseline, ask, eyes)?;
+    let mut report = running.run(&mut workspace, &mut prepared, eyes)?;
     say(&mut report, &findings::used(&prepared.plan))?;
     how.formats.write(&report)?;
     place.end(how.quiet);
@@ -121,10 +125,16 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
     let store = Arc::new(cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
-    let prepared = common::prepare(&mut workspace, &*store).map_err(plain_error)?;
-    let (listener, ask) = (progress::listener(true), findings::Ask::default());
-    let eyes = Eyes::default();
-    let report = once(&workspace, &prepared, &store, options, &*listener, None, &ask, eyes)?;
+    let mut prepared = common::prepare(&mut workspace, &*store).map_err(plain_error)?;
+    let running = Running {
+        store: &store,
+        options,
+        listener: &*progress::listener(true),
+        baseline: None,
+        ask: &findings::Ask::default(),
+        prepare: &|workspace| workspace.prepare(&*store).map_err(plain_error),
+    };
+    let report = running.run(&mut workspace, &mut prepared, Eyes::default())?;
     super::run::end(&store);
     Ok(report)
 }
@@ -189,13 +199,17 @@ pub fn part(
     look: &mut dyn FnMut(&Ran),
 ) -> Result<(Report, findings::Used)> {
     let mut workspace = workspace(pipeline)?;
-    let prepared = place.prepare(&mut workspace, notes)?;
-    let options = how.options(place)?;
-    let listener = progress::listener(true);
-    let baseline = how.baseline.as_ref();
+    let mut prepared = place.prepare(&mut workspace, notes)?;
+    let running = Running {
+        store: &place.store,
+        options: how.options(place)?,
+        listener: &*progress::listener(true),
+        baseline: how.baseline.as_ref(),
+        ask,
+        prepare: &|workspace| place.prepare(workspace, false),
+    };
     let eyes = Eyes { ran: Some(look), report: None };
-    let store = &place.store;
-    let mut report = once(&workspace, &prepared, store, options, &*listener, baseline, ask, eyes)?;
+    let mut report = running.run(&mut workspace, &mut prepared, eyes)?;
     let used = findings::used(&prepared.plan);
     findings::place(&mut report, &used, ask.findings.as_deref())?;
     Ok((report, used))

@@ -5,9 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
+use litmake::base::failure::{FailureKind, Fault};
+use litmake::base::local;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
@@ -84,6 +87,17 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
+    /// Run a pipeline of a tree that others wrote, which is the working folder: read and write
+    /// nothing outside of it that it names, use no profile, tool chain, build or cache in it, and
+    /// hide the environment. It needs a cache elsewhere. See SECURITY.md
+    #[arg(long)]
+    foreign: bool,
+
+    /// With --foreign, a variable of the environment that the pipeline may read; may be given
+    /// several times
+    #[arg(long, value_name = "NAME", requires = "foreign")]
+    foreign_env: Vec<String>,
+
     /// Run part I of N of the tests; `litmake merge` joins the reports of all parts
     #[arg(long, value_name = "I/N", value_parser = common::part)]
     shard: Option<(u32, u32)>,
@@ -159,6 +173,11 @@ fn run(args: &Args) -> Result<u8> {
     if args.quiet {
         output::hush();
     }
+    if args.foreign {
+        args.cache.is_elsewhere()?;
+        local::bound(args.foreign_env.iter().cloned())
+            .map_err(|e| Diag::new(format!("cannot open the working folder: {e}")))?;
+    }
     let mut workspace = args.plan.workspace();
     // Errors in the pipeline are reported before anything is opened.
     workspace.plan()?;
@@ -186,16 +205,25 @@ fn run(args: &Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
+    let mut prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
     let listener = listener(args)?;
-    let baseline = args.baseline.as_ref();
-    let (ask, eyes) = (&args.ask, Eyes::default());
-    let mut report = once(&workspace, &prepared, &store, options, &*listener, baseline, ask, eyes)?;
+    let prepare = |workspace: &mut Workspace| {
+        away::prepare(&remote, &args.plan.asked(), workspace, &*store, false)
+    };
+    let running = Running {
+        store: &store,
+        options,
+        listener: &*listener,
+        baseline: args.baseline.as_ref(),
+        ask: &args.ask,
+        prepare: &prepare,
+    };
+    let mut report = running.run(&mut workspace, &mut prepared, Eyes::default())?;
     let used = findings::used(&prepared.plan);
-    findings::place(&mut report, &used, ask.findings.as_deref())?;
+    findings::place(&mut report, &used, args.ask.findings.as_deref())?;
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
@@ -220,7 +248,8 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     let mut all = vec![progress::listener(args.quiet)];
     if let Some(path) = &args.events {
         #[expect(clippy::disallowed_methods, reason = "events are read while they are written")]
-        let file = std::fs::File::create(path)
+        let file = local::keeps(path)
+            .and_then(|()| std::fs::File::create(path))
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
         all.push(Box::new(Lines::new(std::io::BufWriter::new(file))));
     }
@@ -255,101 +284,183 @@ pub struct Eyes<'a> {
     pub report: Option<Look<'a>>,
 }
 
-/// Runs a graph once, and returns its report.
-#[expect(clippy::too_many_arguments, reason = "a run has these parts")]
-pub fn once(
-    workspace: &Workspace,
-    Prepared { plan, built }: &Prepared,
-    store: &Store,
-    options: Options,
-    listener: &dyn Listener,
-    baseline: Option<&PathBuf>,
-    ask: &findings::Ask,
-    eyes: Eyes,
-) -> Result<Report> {
-    if let Some(path) = baseline.filter(|path| !path.exists()) {
-        return Err(no_baseline(path));
-    }
-    let part = options.part;
-    let engine = Engine::new(&built.graph, store, options, listener)?;
-    let finished = engine.run();
-    let ran = Ran { plan, built, engine: &engine };
-    if let Some(look) = eyes.ran {
-        look(&ran);
-    }
-    let mut found = collect::collect(&ran, ask.occurrences());
-    for (path, text) in collect::files(plan, built, &engine) {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-        }
-        write(&path, &text)?;
-    }
-    let stopped = !finished && common::stopped_status().is_some();
-    if !stopped {
-        super::last_runs::keep(plan, built, &engine, store);
-    }
-    let context = &engine.options.context;
-    let gathered = engine.options.remote.as_deref().map(|remote| {
-        let mut about = Keyer::new("investigation/1");
-        for node in 0..built.graph.nodes.len() {
-            about.add("node", &engine.whole_digest(node).unwrap_or_default().0);
-        }
-        Gathered::begin(store, remote, &about)
-    });
-    let records: &dyn Records = match &gathered {
-        Some(gathered) => gathered,
-        None => store,
-    };
-    let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
-    investigator.bugs(&mut found, &ran, ask.budget());
-    if let Some(path) = &ask.details {
-        details::write(path, &ran, &found)?;
-    }
-    let (mut report, origins) = found.finish();
-    let (verdict, undefined) = collect::verdict(&ran, stopped);
-    report.verdict = verdict;
-    report.compilers = versions::compilers(plan, workspace.compilers(), store);
-    report.coverage = collect::coverage(&ran);
-    if let Some(look) = eyes.report {
-        look(&mut report, &mut investigator)?;
-    }
-    if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
-        let known = Baseline::read(path)?;
-        // The run did not judge a test that failed. A stopped run may not have judged any given
-        // test.
-        let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
-        known.apply(&mut report, |test, profiles| {
-            let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
-            match stopped || failed.contains(test) || !in_part {
-                true => Seen::Nothing,
-                false => seen(&ran, test, profiles),
+/// How often in a row a run goes on with compilers that were identified anew, if it gets nowhere.
+const ROUNDS: usize = 10;
+
+/// A round that takes longer than this got somewhere.
+const SOMEWHERE: Duration = Duration::from_secs(60);
+
+/// What a run needs besides its plan.
+pub struct Running<'a> {
+    pub store: &'a Store,
+    pub options: Options,
+    pub listener: &'a dyn Listener,
+    pub baseline: Option<&'a PathBuf>,
+    pub ask: &'a findings::Ask,
+    /// Plans again.
+    pub prepare: &'a dyn Fn(&mut Workspace) -> Result<Prepared>,
+}
+
+impl Running<'_> {
+    /// Runs a graph, and returns its report. If a compiler changes in the meantime, the run is
+    /// planned again, and goes on from what is done.
+    pub fn run(
+        &self,
+        workspace: &mut Workspace,
+        prepared: &mut Prepared,
+        mut eyes: Eyes,
+    ) -> Result<Report> {
+        let mut moved = None;
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            let start = Instant::now();
+            let round = Eyes {
+                ran: match &mut eyes.ran {
+                    Some(look) => Some(&mut **look),
+                    None => None,
+                },
+                report: match &mut eyes.report {
+                    Some(look) => Some(&mut **look),
+                    None => None,
+                },
+            };
+            if let Some(report) = self.once(workspace, prepared, round)? {
+                return Ok(report);
             }
+            moved = workspace.compilers().moved();
+            if let Some(path) = &moved {
+                note!(
+                    "{} changed while the run was on; compilers are identified again, and what \
+                     depends on the change is done again",
+                    path.display()
+                );
+            }
+            rounds = if start.elapsed() > SOMEWHERE { 0 } else { rounds + 1 };
+            *prepared = (self.prepare)(workspace)?;
+        }
+        let path = moved.unwrap_or_default();
+        Err(Diag::new(format!("{} changes again and again while the run is on", path.display()))
+            .help(
+                "results of a compiler that changes are not kept; if the compiler writes this file \
+                 itself, let it write into the folder that TMPDIR names",
+            )
+            .kind(FailureKind::Broken(Fault::Machine)))
+    }
+
+    /// The baseline that the user names, or else the pipeline.
+    fn known(&self, plan: &Plan) -> Result<Option<Baseline>> {
+        if let (None, Some(path)) = (self.baseline, &plan.pipeline.baseline) {
+            let refused = |e| Diag::new(format!("cannot read {}: {e}", path.display()));
+            local::within(path).map_err(refused)?;
+        }
+        self.baseline
+            .or(plan.pipeline.baseline.as_ref())
+            .map(|path| Baseline::read(path))
+            .transpose()
+    }
+
+    /// Runs a graph once. There is no report if a compiler changed in the meantime.
+    fn once(
+        &self,
+        workspace: &Workspace,
+        Prepared { plan, built }: &Prepared,
+        eyes: Eyes,
+    ) -> Result<Option<Report>> {
+        let Running { store, listener, baseline, ask, .. } = *self;
+        let options = self.options.clone();
+        if let Some(path) = baseline.filter(|path| !path.exists()) {
+            return Err(no_baseline(path));
+        }
+        let part = options.part;
+        let engine = Engine::new(&built.graph, store, options, listener)?;
+        let finished = engine.run();
+        if workspace.compilers().moved().is_some() && finished {
+            return Ok(None);
+        }
+        let ran = Ran { plan, built, engine: &engine };
+        if let Some(look) = eyes.ran {
+            look(&ran);
+        }
+        let mut found = collect::collect(&ran, ask.occurrences());
+        collect::files(plan, built, &engine).iter().try_for_each(|(path, text)| put(path, text))?;
+        let stopped = !finished && common::stopped_status().is_some();
+        if !stopped {
+            super::last_runs::keep(plan, built, &engine, store);
+        }
+        let context = &engine.options.context;
+        let gathered = engine.options.remote.as_deref().map(|remote| {
+            let mut about = Keyer::new("investigation/1");
+            for node in 0..built.graph.nodes.len() {
+                about.add("node", &engine.whole_digest(node).unwrap_or_default().0);
+            }
+            Gathered::begin(store, remote, &about)
         });
-        let compared = |stage: &str, test: &str| {
-            let i = plan.nodes.iter().position(|node| node.label == stage);
-            !stopped && i.is_some_and(|i| ran.saw(i, test) == Seen::Clean)
+        let records: &dyn Records = match &gathered {
+            Some(gathered) => gathered,
+            None => store,
         };
-        litmake::report::changes::mark(&known.changes, &mut report, compared);
-        litmake::report::merge::sort(&mut report);
+        let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
+        investigator.bugs(&mut found, &ran, ask.budget());
+        if let Some(path) = &ask.details {
+            details::write(path, &ran, &found)?;
+        }
+        let (mut report, origins) = found.finish();
+        let (verdict, undefined) = collect::verdict(&ran, stopped);
+        report.verdict = verdict;
+        report.compilers = versions::compilers(plan, workspace.compilers(), store);
+        report.coverage = collect::coverage(&ran);
+        if let Some(look) = eyes.report {
+            look(&mut report, &mut investigator)?;
+        }
+        if let Some(known) = self.known(plan)? {
+            // The run did not judge a test that failed. A stopped run may not have judged any given
+            // test.
+            let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
+            known.apply(&mut report, |test, profiles| {
+                let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
+                match stopped || failed.contains(test) || !in_part {
+                    true => Seen::Nothing,
+                    false => seen(&ran, test, profiles),
+                }
+            });
+            let compared = |stage: &str, test: &str| {
+                let i = plan.nodes.iter().position(|node| node.label == stage);
+                !stopped && i.is_some_and(|i| ran.saw(i, test) == Seen::Clean)
+            };
+            litmake::report::changes::mark(&known.changes, &mut report, compared);
+            litmake::report::merge::sort(&mut report);
+        }
+        if finished {
+            investigator.judge(&mut report);
+        }
+        if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
+            let content =
+                |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
+            investigator.report(&mut report, &origins, &content);
+        }
+        investigator.undefined(&mut report, &ran, &undefined);
+        drop(investigator);
+        if let Some(gathered) = gathered {
+            gathered.end();
+        }
+        if workspace.compilers().moved().is_some() && finished {
+            return Ok(None);
+        }
+        litmake::report::baseline::calibrate(&mut report);
+        report.stopped = common::stopped_status().is_some();
+        report.settle();
+        Ok(Some(report))
     }
-    if finished {
-        investigator.judge(&mut report);
+}
+
+/// Writes a file that a stage asks for.
+fn put(path: &Path, text: &str) -> Result<()> {
+    local::within(path).map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
     }
-    if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
-        let content =
-            |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-        investigator.report(&mut report, &origins, &content);
-    }
-    investigator.undefined(&mut report, &ran, &undefined);
-    drop(investigator);
-    if let Some(gathered) = gathered {
-        gathered.end();
-    }
-    litmake::report::baseline::calibrate(&mut report);
-    report.stopped = common::stopped_status().is_some();
-    report.settle();
-    Ok(report)
+    write(path, text)
 }
 
 /// The error that a baseline given on the command line does not exist.

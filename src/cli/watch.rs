@@ -50,20 +50,19 @@ pub fn run(
     let mut failed = false;
     let cache = absolute(store.dir());
     let listener = run::listener(args)?;
+    let running = run::Running {
+        store,
+        options,
+        listener: &*listener,
+        baseline: args.baseline.as_ref(),
+        ask: &args.ask,
+        prepare: &|workspace| prepare(workspace, false),
+    };
     loop {
         prepared.built.files().iter().for_each(|f| f.watch());
         watched.add(workspace.folders(&prepared.built));
         let start = Instant::now();
-        match run::once(
-            &workspace,
-            &prepared,
-            store,
-            options.clone(),
-            &*listener,
-            args.baseline.as_ref(),
-            &args.ask,
-            run::Eyes::default(),
-        ) {
+        match running.run(&mut workspace, &mut prepared, run::Eyes::default()) {
             Ok(mut report) => {
                 let folder = args.ask.findings.as_deref();
                 findings::place(&mut report, &findings::used(&prepared.plan), folder)?;

@@ -11,11 +11,14 @@ use litmake_base::records::{Kind, Put, Records};
 use litmake_litmus::{Test, write};
 use litmake_stage::compilers::Tool;
 use litmake_toolchain::compile::Compiler;
+use litmake_toolchain::evidence::{Moment, Standing};
 
 /// The stored results of one compiler.
 pub struct Known<'a> {
     records: &'a dyn Records,
     tool: &'a Tool,
+    /// When the compiler was first used.
+    since: Moment,
     /// The digest of the common parts of all keys.
     asked: Digest,
 }
@@ -37,7 +40,7 @@ impl<'a> Known<'a> {
             .field("given", format!("{observe:?} {storage:?} {helpers}").as_bytes())
             .field("models", &court.models().0)
             .finish();
-        Known { records, tool, asked }
+        Known { records, tool, since: tool.guard.now(), asked }
     }
 
     fn key(&self, test: &Test) -> Digest {
@@ -52,9 +55,9 @@ impl<'a> Known<'a> {
         self.records.get(&keys).into_iter().map(|bytes| bytes.and_then(read)).collect()
     }
 
-    /// Stores a result, unless the compiler has changed since it was looked up.
+    /// Stores a result, unless the compiler was exchanged or touched since it was first used.
     pub fn put(&self, test: &Test, passes: &Passes) {
-        if self.tool.guard.changed(self.records).is_some() {
+        if self.tool.guard.standing(self.since, self.records) != Standing::Unchanged {
             return;
         }
         if let Ok(value) = serde_json::to_vec(passes) {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use litmake_base::file;
+use litmake_base::{file, local};
 
 /// The source of the files and variables that planning reads.
 pub trait Files {
@@ -30,10 +30,14 @@ pub struct Disk;
 
 impl Files for Disk {
     fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
+        local::within(path)?;
         file::read(path, most).map(Into::into)
     }
 
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        if local::within(folder).is_err() {
+            return Vec::new();
+        }
         let mut out: Vec<PathBuf> = std::fs::read_dir(folder)
             .into_iter()
             .flatten()
@@ -44,7 +48,7 @@ impl Files for Disk {
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        std::env::var(name).ok().filter(|_| local::may_read(name))
     }
 }
 

@@ -367,7 +367,8 @@ impl Profiles {
             Some(newest) if !self.by_name.contains_key(like) => newest.clone(),
             _ => self.find(library, dir, like)?,
         };
-        if build.contains('/') && local::is_forbidden() {
+        // Any command could be named as a build.
+        if local::is_foreign() || build.contains('/') && local::is_forbidden() {
             return Err(Diag::new(format!("the compiler {build} is not one of litmake's own"))
                 .help(format!(
                     "leave out --{} (or {}) to take it",

@@ -114,6 +114,18 @@ impl Compilers {
         self.known().notes.iter().cloned().collect()
     }
 
+    /// Goes on with what others looked at, so that guards that were made before stay in force.
+    pub fn goes_on_from(&mut self, before: &Compilers) {
+        self.looks = before.looks.clone();
+        self.looks.begin_anew();
+    }
+
+    /// A file of some compiler that changed after the compiler was looked up. Work with such a
+    /// compiler is left undone: the compilers have to be looked up again.
+    pub fn moved(&self) -> Option<PathBuf> {
+        self.looks.moved()
+    }
+
     /// Looks up the compilers of some profiles in parallel: a look-up runs the compiler several
     /// times, and mostly waits.
     pub fn look_up(&self, profiles: &[Arc<Profile>], records: &dyn Records) {
@@ -199,7 +211,7 @@ impl Compilers {
     /// The digest of a tool that is no compiler, and a guard for it.
     pub fn other(&self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
         let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
-        let digest = fingerprint::digest(program, &evidence);
+        let digest = fingerprint::digest(&evidence);
         (digest, Guard::new(&self.looks, vec![evidence]))
     }
 }

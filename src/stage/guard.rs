@@ -2,16 +2,21 @@
 //! of compilers, which may be exchanged during a run. A result from such a moment is not kept,
 //! because its compiler is unknown.
 //!
+//! If the files are as they were, the work is done again at once. If they differ, it is left undone,
+//! and whoever runs it identifies the compilers again and goes on with the new keys.
+//!
 //! This file does not know what a stage does.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use litmake_base::digest::Digest;
-use litmake_base::failure::{Failure, Lasting};
+use litmake_base::failure::Lasting;
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
-use litmake_toolchain::evidence::{Evidence, Looks};
+use litmake_toolchain::evidence::{Evidence, Looks, Moment, Standing};
+
+/// How often work is done again whose files are touched while it is on.
+const AGAIN: usize = 3;
 
 /// Evidence that must be unchanged after the work is done.
 #[derive(Clone, Default)]
@@ -49,9 +54,27 @@ impl Guard {
         Guarded { work, guard: self }
     }
 
-    /// A file that has changed, if there is one.
-    pub fn changed(&self, records: &dyn Records) -> Option<&Path> {
-        self.evidence.iter().find_map(|evidence| self.looks.changed(evidence, records))
+    /// The present moment, for work that begins.
+    pub fn now(&self) -> Moment {
+        self.looks.now()
+    }
+
+    /// Whether the results of work since a moment count. If not, the path says why.
+    pub fn standing(&self, since: Moment, records: &dyn Records) -> Standing<'_> {
+        let mut out = Standing::Unchanged;
+        for evidence in &self.evidence {
+            match self.looks.standing(evidence, since, records) {
+                Standing::Unchanged => {}
+                Standing::Touched(path) => out = Standing::Touched(path),
+                changed @ Standing::Changed(_) => return changed,
+            }
+        }
+        out
+    }
+
+    /// Whether the files are known to have changed.
+    fn is_moved(&self) -> bool {
+        self.evidence.iter().any(|evidence| self.looks.is_moved(evidence))
     }
 }
 
@@ -80,20 +103,28 @@ impl<M: Map> Map for Guarded<M> {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
-        let mut out = self.work.run(items, context);
         let records = context.records.as_deref().unwrap_or(&Nowhere);
-        if let Some(path) = self.guard.changed(records) {
-            let failure = Failure::machine(format!(
-                "{} changed while the run was on; run again to have this done by what is there now",
-                path.display()
-            ));
-            for outcome in &mut out {
-                // Results of work that broke or was stopped are not kept anyway.
-                if outcome.lasting() != Lasting::Never {
-                    *outcome = Outcome::Failed(failure.clone());
-                }
+        let undone = || vec![Outcome::stopped(); items.len()];
+        let mut restless = None;
+        for _ in 0..AGAIN {
+            if self.guard.is_moved() {
+                return undone();
+            }
+            let since = self.guard.now();
+            let out = self.work.run(items, context);
+            // Results of work that broke or was stopped are not kept anyway.
+            if out.iter().all(|outcome| outcome.lasting() == Lasting::Never) {
+                return out;
+            }
+            match self.guard.standing(since, records) {
+                Standing::Unchanged => return out,
+                Standing::Touched(path) => restless = Some(path),
+                Standing::Changed(_) => return undone(),
             }
         }
-        out
+        if let Some(path) = restless {
+            self.guard.looks.has_moved(path);
+        }
+        undone()
     }
 }

@@ -14,7 +14,7 @@ use walkdir::WalkDir;
 use super::building::gone;
 use super::items::relative;
 use litmake_base::diag::{Diag, Result, Span};
-use litmake_base::file;
+use litmake_base::{file, local};
 use litmake_litmus::{list, pack};
 use litmake_pipeline::kinds::{Generate, Kind};
 use litmake_pipeline::query::{Db, Noted, Part, absolute, instance};
@@ -29,7 +29,7 @@ pub struct Found {
     pub archives: Vec<(PathBuf, Option<String>)>,
     /// How many of the files other words exclude.
     pub excluded: usize,
-    /// Folders that cannot be listed, with the reason.
+    /// Folders that cannot be listed, and files that may not be read, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
 
@@ -37,12 +37,17 @@ impl Found {
     /// The files of a word that is no list: a file, a folder, a pattern, or a member of an archive.
     fn of(path: &Path, is_pattern: bool) -> Found {
         let mut out = Found::default();
+        if !out.may_use(path) {
+            return out;
+        }
         // Names of tests can have brackets, which are no pattern: `MP+dmb.sy-[fence]`.
         if path.is_file() || path.is_symlink() && !path.exists() {
             // A link that leads nowhere is an error of that file alone.
             out.add(path.to_path_buf());
         } else if let Some((archive, member)) = pack::member_of(path) {
-            out.archives.push((archive, Some(member)));
+            if out.may_use(&archive) {
+                out.archives.push((archive, Some(member)));
+            }
         } else if is_pattern {
             // An invalid pattern was refused before.
             if let Ok(matcher) = glob(&path.to_string_lossy()).map(|g| g.compile_matcher()) {
@@ -75,14 +80,24 @@ impl Found {
     }
 
     fn add(&mut self, path: PathBuf) {
+        if !self.may_use(&path) {
+            return;
+        }
         match pack::is_archive(&path) {
             true => self.archives.push((path, None)),
             false => self.files.push(path),
         }
     }
 
+    /// Whether a path may be used; notes the reason if not.
+    fn may_use(&mut self, path: &Path) -> bool {
+        let refused = local::within(path).map_err(|e| e.to_string()).err();
+        self.unreadable.extend(refused.iter().map(|why| (path.display().to_string(), why.clone())));
+        refused.is_none()
+    }
+
     fn len(&self) -> usize {
-        self.files.len() + self.archives.len()
+        self.files.len() + self.archives.len() + self.unreadable.len()
     }
 }
 

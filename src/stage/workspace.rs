@@ -126,6 +126,7 @@ impl Workspace {
         if let Some(only) = &self.only {
             shared.of::<Compilers>().only(only.clone());
         }
+        shared.of::<Compilers>().goes_on_from(&self.compilers);
         shared.of::<Compilers>().away(self.away.clone());
         shared.of::<Compilers>().look_up(&profiles, records);
         probes::ask(

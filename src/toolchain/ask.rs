@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request};
-use super::trace::{self, Look};
+use super::trace::{self, Look, Property};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
@@ -33,6 +33,7 @@ pub struct Answer<T> {
 #[derive(Default)]
 pub struct Watched {
     looked: RefCell<BTreeSet<(PathBuf, Look)>>,
+    asked: RefCell<BTreeSet<Property>>,
     unseen: RefCell<BTreeSet<String>>,
     /// Whether some program could not be traced, so that the evidence is incomplete.
     lost: RefCell<bool>,
@@ -47,6 +48,7 @@ impl Watched {
             match trace::run(request, own) {
                 Ok((ended, trace)) => {
                     self.looked.borrow_mut().extend(trace.looked);
+                    self.asked.borrow_mut().extend(trace.asked);
                     self.unseen.borrow_mut().extend(trace.unseen);
                     return ended;
                 }
@@ -102,8 +104,8 @@ pub fn ask<T: Serialize + DeserializeOwned>(
         let watched = Watched::default();
         let (value, keep) = ask(&watched);
         let lost = watched.is_lost();
-        let looked = watched.looked.into_inner();
-        let evidence = Evidence::collect(looked, looks, known);
+        let (looked, asked) = (watched.looked.into_inner(), watched.asked.into_inner());
+        let evidence = Evidence::collect(looked, asked, looks, known);
         // A file that changed during the question may have been read half old and half new.
         let torn = evidence.changed_since(start);
         attempts += 1;

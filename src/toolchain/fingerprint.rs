@@ -1,7 +1,7 @@
-//! Identifies a compiler by the content of every file that it reads or runs for a profile, which is
-//! observed by compiling a small test. A new compiler at an old path is noticed, also behind a
-//! wrapper, and so are new headers, configuration and plugins; a touched file makes no new
-//! compiler.
+//! Identifies a compiler by everything that it looks at for a profile, which is observed by compiling
+//! a small test: files by their paths and content, links, folders, and what is missing. A new
+//! compiler at an old path is noticed, also behind a wrapper, and so are new headers, configuration
+//! and plugins; a touched file makes no new compiler.
 //!
 //! It does not know what compilers are used for afterwards.
 
@@ -14,7 +14,7 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
 use super::compile::Compiler;
-use super::evidence::{Evidence, Looks, below_usr};
+use super::evidence::{Evidence, Looks, processor};
 use super::kernel;
 use super::kind::Kind;
 use super::process::{self, Ended, Request};
@@ -64,8 +64,8 @@ fn probe(profile: &Profile) -> &'static str {
     }
 }
 
-/// Files that only name other files. Those are read and count, too. Counting these would only cost
-/// time whenever a package is installed.
+/// Files that only name other files, for the loader. Those are looked at and count, too. Counting
+/// these would only cost time whenever a package is installed.
 const INDEXES: [&str; 1] = ["/etc/ld.so.cache"];
 
 /// An installed compiler.
@@ -81,13 +81,6 @@ pub struct Fingerprint {
     pub evidence: Arc<Evidence>,
     /// Actions of the compiler that cannot be observed, for people.
     pub unseen: BTreeSet<String>,
-}
-
-impl Fingerprint {
-    /// The files that the fingerprint covers, with the digests of their content.
-    pub fn files(&self) -> impl Iterator<Item = (&Path, Digest)> {
-        self.evidence.contents()
-    }
 }
 
 /// Finds and fingerprints a profile's compiler; an error if it is missing.
@@ -116,7 +109,7 @@ pub fn fingerprint(
         }
         (kind, kind.is_some() && compiled.is_ok())
     });
-    let named = Evidence::collect(named(profile)?, looks, known);
+    let named = Evidence::collect(named(profile)?, [], looks, known);
     Ok(of(program, answer, named, profile, known))
 }
 
@@ -136,47 +129,33 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
     answer.evidence
 }
 
-/// A digest of the files that were read. It stays the same if a compiler is moved with all its
-/// files.
-pub fn digest(program: &Path, evidence: &Evidence) -> Digest {
-    keyed(&files(program, evidence)).finish()
+/// A digest of everything that was seen, by its path.
+pub fn digest(evidence: &Evidence) -> Digest {
+    keyed(&counted(evidence)).finish()
 }
 
-/// The files of the compiler with a digest, to find out which of them changed.
-pub fn files_of(digest: Digest, known: &dyn Records) -> Option<BTreeSet<(PathBuf, Digest)>> {
-    let bytes = known.get(&[files_key(digest)]).pop().flatten()?;
+/// What a compiler with a digest looked at, to find out what of it changed.
+pub fn seen_by(digest: Digest, known: &dyn Records) -> Option<BTreeMap<PathBuf, Digest>> {
+    let bytes = known.get(&[seen_key(digest)]).pop().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }
 
-fn files_key(digest: Digest) -> Digest {
-    Keyer::new("compiler's files/1").field("digest", &digest.0).finish()
+fn seen_key(digest: Digest) -> Digest {
+    Keyer::new("compiler's looks/1").field("digest", &digest.0).finish()
 }
 
-/// The files that were read, with names that do not change when a compiler is moved.
-fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
-    let real = below_usr(program.canonicalize().unwrap_or(program.to_path_buf()));
-    let folder = real.parent().unwrap_or(Path::new("/"));
-    let home = match folder.file_name() {
-        Some(name) if name == "bin" => folder.parent().unwrap_or(folder),
-        _ => folder,
-    };
-    let mut files = BTreeSet::new();
-    for (path, digest) in evidence.contents() {
-        if INDEXES.iter().any(|index| path == Path::new(index)) {
-            continue;
-        }
-        let real = below_usr(path.canonicalize().unwrap_or(path.to_path_buf()));
-        let name = real.strip_prefix(home).map(Path::to_path_buf).unwrap_or(real);
-        files.insert((name, digest));
-    }
-    files
+/// What counts of evidence.
+fn counted(evidence: &Evidence) -> BTreeMap<PathBuf, Digest> {
+    let mut all = evidence.seen();
+    INDEXES.iter().for_each(|index| _ = all.remove(Path::new(index)));
+    all
 }
 
-fn keyed(files: &BTreeSet<(PathBuf, Digest)>) -> Keyer {
-    let mut key = Keyer::new("compiler/2");
-    for (name, digest) in files {
+fn keyed(seen: &BTreeMap<PathBuf, Digest>) -> Keyer {
+    let mut key = Keyer::new("compiler/3");
+    for (name, digest) in seen {
         key.add("name", name.as_os_str().as_encoded_bytes());
-        key.add("file", &digest.0);
+        key.add("seen", &digest.0);
     }
     key
 }
@@ -188,9 +167,9 @@ fn of(
     profile: &Profile,
     known: &dyn Records,
 ) -> Fingerprint {
-    let mut files = files(&program, &answer.evidence);
-    files.extend(named.contents().map(|(path, digest)| (path.to_path_buf(), digest)));
-    let mut key = keyed(&files);
+    let evidence = answer.evidence.with(named);
+    let seen = counted(&evidence);
+    let mut key = keyed(&seen);
     // With such an argument the compiler asks the processor, which is not a file.
     if profile.args.iter().any(|arg| arg.contains("native")) {
         key.add("processor", processor().as_bytes());
@@ -201,23 +180,14 @@ fn of(
         false => BTreeSet::new(),
     };
     let digest = key.finish();
-    let told = files_key(digest);
+    let told = seen_key(digest);
     if !known.has(&[told])[0]
-        && let Ok(bytes) = serde_json::to_vec(&files)
+        && let Ok(bytes) = serde_json::to_vec(&seen)
     {
         known.put(&[Put { kind: records::Kind::Alias, key: told, value: &bytes }]);
     }
-    let evidence = Arc::new(answer.evidence.with(named));
+    let evidence = Arc::new(evidence);
     Fingerprint { program, digest, kind: answer.value.unwrap_or_default(), evidence, unseen }
-}
-
-/// A description of this machine's processor and its features.
-fn processor() -> String {
-    let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
-    let told = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t"];
-    let lines: BTreeSet<&str> =
-        text.lines().filter(|l| told.iter().any(|t| l.starts_with(t))).collect();
-    lines.into_iter().collect::<Vec<_>>().join("\n")
 }
 
 /// The files that a profile names as inputs; a folder stands for everything in it.
@@ -390,28 +360,12 @@ fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
 
     #[test]
     fn libraries_of_a_program_are_found() {
         let found = libraries(&std::env::current_exe().unwrap()).unwrap();
         assert!(found.iter().any(|p| p.to_string_lossy().contains("libc.so")), "{found:?}");
-    }
-
-    #[test]
-    fn a_file_has_one_name_whichever_way_leads_to_it() {
-        let name = below_usr(PathBuf::from("/bin/sh"));
-        let file = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).unwrap();
-        assert_eq!(file(&name), file(Path::new("/bin/sh")));
-        if Path::new("/usr/bin/sh").canonicalize().ok() == Path::new("/bin/sh").canonicalize().ok()
-        {
-            assert_eq!(name, Path::new("/usr/bin/sh"));
-        }
-        assert_eq!(below_usr("/usr/bin/env".into()), Path::new("/usr/bin/env"));
-        assert_eq!(below_usr("/etc/passwd".into()), Path::new("/etc/passwd"));
-        assert_eq!(below_usr("/no/such/file".into()), Path::new("/no/such/file"));
     }
 
     #[test]

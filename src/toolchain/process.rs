@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use litmake_base::{file, local};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Rlimit, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::supervisor::{self, Limits};
 use litmake_base::stop::Stopping;
@@ -214,8 +214,7 @@ fn limits(request: &Request) -> Limits {
 
 /// Sets the limits of a program that was started without a supervisor.
 pub(super) fn limit(child: &Child, request: &Request) {
-    for (what, soft, hard) in limits(request).all() {
-        let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
+    for (what, limit) in limits(request).all() {
         let _ = rustix::process::prlimit(Some(Pid::from_child(child)), what, limit);
     }
 }

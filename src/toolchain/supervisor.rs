@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 
 use litmake_base::file;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::Mode;
 use rustix::process::{self, Pid, Resource, Rlimit, Signal, WaitOptions};
 
 /// The first argument of a supervisor. The limits, the tool and the tool's arguments follow.
@@ -34,15 +35,27 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits as pairs of soft and hard limits. The hard limit on processor time ends a tool
-    /// that ignores the soft one.
-    pub fn all(self) -> [(Resource, u64, u64); 3] {
+    /// The limits. The hard limit on processor time ends a tool that ignores the soft one. Where a
+    /// tool could ask for a limit of the user's, it gets the same for every user.
+    pub fn all(self) -> [(Resource, Rlimit); 5] {
+        let limit = |soft, hard| Rlimit { current: Some(soft), maximum: Some(hard) };
+        let usual = |what, soft: u64| {
+            let maximum = process::getrlimit(what).maximum;
+            (what, Rlimit { current: Some(maximum.map_or(soft, |hard| hard.min(soft))), maximum })
+        };
         [
-            (Resource::As, self.memory, self.memory),
-            (Resource::Cpu, self.cpu, self.cpu.saturating_add(5)),
-            (Resource::Core, 0, 0),
+            (Resource::As, limit(self.memory, self.memory)),
+            (Resource::Cpu, limit(self.cpu, self.cpu.saturating_add(5))),
+            (Resource::Core, limit(0, 0)),
+            usual(Resource::Stack, 8 << 20),
+            usual(Resource::Nofile, 1024),
         ]
     }
+}
+
+/// Gives this process the mask of permissions that every tool has. It is a system call alone.
+pub(super) fn set_mask() {
+    process::umask(Mode::from_raw_mode(0o022));
 }
 
 /// Declares that this program calls [`asked`] when it starts, so that it can be its own supervisor.
@@ -106,10 +119,11 @@ fn look_after(
     let mut command = Command::new(tool);
     command.args(args).stdin(Stdio::null()).process_group(0);
     let prepare = move || {
-        for (what, soft, hard) in limits.all() {
+        for (what, limit) in limits.all() {
             // A limit that is already lower stays.
-            let _ = process::setrlimit(what, Rlimit { current: Some(soft), maximum: Some(hard) });
+            let _ = process::setrlimit(what, limit);
         }
+        set_mask();
         process::set_parent_process_death_signal(Some(Signal::KILL))?;
         match process::getppid() == Some(own) {
             true => Ok(()),

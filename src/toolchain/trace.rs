@@ -1,14 +1,18 @@
-//! Runs a program like [`process`], and records which files it and its descendants looked at: files
-//! that were read, run or listed, and paths that did not exist.
+//! Runs a program like [`process`], and records what it and its descendants looked at: files that
+//! were read, run or listed, paths that did not exist, and properties of the process.
 //!
 //! It uses `ptrace`, which needs no privileges and no helper, and also works for static programs.
 //! It does not know what the programs do, nor what the files are used for.
 
+mod calls;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
+use std::fs::FileType;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -21,18 +25,33 @@ use rustix::event::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
+use super::supervisor;
+use calls::{NATIVE, Named, Use, hides, named, opened, peer, property};
 
 /// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Look {
-    /// Whether there is something: its kind, size and time.
+    /// Whether there is something, and its kind and size.
     Kind,
-    /// The target of a link.
+    /// The same without following a link; the target of a link.
     Link,
     /// The names in a folder.
     Names,
     /// The content of a file.
     Content,
+    /// The extended attributes.
+    Attributes,
+}
+
+/// A property of a process or its machine that a program can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Property {
+    /// The name of the machine, and its kernel.
+    System,
+    /// The user and the groups.
+    User,
+    /// The processors that may be used.
+    Processors,
 }
 
 /// The looks of programs.
@@ -40,13 +59,11 @@ pub enum Look {
 pub struct Trace {
     /// Absolute paths, with the kind of look. A path can have several.
     pub looked: BTreeSet<(PathBuf, Look)>,
-    /// Actions that cannot be observed: connections to other programs, and system calls of another
-    /// architecture.
+    /// The properties that were asked for.
+    pub asked: BTreeSet<Property>,
+    /// Actions that cannot be observed, such as connections to other programs and mount namespaces.
     pub unseen: BTreeSet<String>,
 }
-
-/// The largest length of a path in bytes.
-const PATH_MAX: usize = 4096;
 
 /// Runs and traces a program. Files in `own`, where the program may leave its own files, are not
 /// recorded. An error says why the program did not start or cannot be traced.
@@ -55,11 +72,14 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
     let mut command = Command::new(request.program);
     process::close(&mut command, request);
     command.stdin(Stdio::null());
-    // SAFETY: the one call between fork and exec is a system call.
+    // SAFETY: between fork and exec there are only system calls.
     unsafe {
-        command.pre_exec(|| match ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
+        command.pre_exec(|| {
+            supervisor::set_mask();
+            match ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
         });
     }
     let mut child = command.spawn()?;
@@ -130,8 +150,9 @@ unsafe fn ptrace(request: libc::c_uint, pid: pid_t, address: usize, data: usize)
 struct Call {
     number: c_long,
     args: [u64; 6],
-    /// The path that it names. It is read before the call, because an exec removes the memory.
-    path: Option<PathBuf>,
+    /// The paths that it names, and whether there was something. They are read before the call,
+    /// because an exec removes the memory.
+    named: Vec<(Named, bool)>,
 }
 
 struct Follower {
@@ -139,16 +160,18 @@ struct Follower {
     own: Option<PathBuf>,
     /// The threads, and the system calls that they are in.
     threads: HashMap<pid_t, Option<Call>>,
-    /// Files that programs wrote, which are not evidence if they are read later.
+    /// Paths that programs wrote or made. Later looks at them are no evidence.
     made: BTreeSet<PathBuf>,
+    /// Paths at which the first look found nothing.
+    missed: BTreeSet<PathBuf>,
     trace: Trace,
 }
 
 impl Follower {
     fn new(root: pid_t, program: &Path, own: Option<&Path>) -> Self {
         let own = own.map(|own| own.canonicalize().unwrap_or(own.to_path_buf()));
-        let (threads, made) = (HashMap::new(), BTreeSet::new());
-        let mut new = Follower { root, own, threads, made, trace: Trace::default() };
+        let (threads, made, missed) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut new = Follower { root, own, threads, made, missed, trace: Trace::default() };
         new.ran(program.to_path_buf());
         new
     }
@@ -165,9 +188,10 @@ impl Follower {
                 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
                     continue;
                 }
-                // No process is left.
-                let made = std::mem::take(&mut self.made);
-                self.trace.looked.retain(|(path, _)| !made.contains(path));
+                // No process is left. Temporary files that are gone again had names of their own.
+                let own = self.made.intersection(&self.missed);
+                let gone: BTreeSet<_> = own.filter(|p| p.symlink_metadata().is_err()).collect();
+                self.trace.looked.retain(|(path, _)| !gone.contains(path));
                 return end.unwrap_or(ExitStatus::from_raw(libc::SIGKILL));
             }
             if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
@@ -223,7 +247,8 @@ impl Follower {
                 // The thread that runs a program becomes the first of its process.
                 let call = self.former(pid).and_then(|old| self.threads.remove(&old).flatten());
                 let call = call.or_else(|| self.threads.get_mut(&pid).and_then(Option::take));
-                if let Some(path) = call.and_then(|call| call.path) {
+                let named = call.and_then(|call| call.named.into_iter().next());
+                if let Some((Named { path, .. }, _)) = named {
                     self.ran(path);
                 }
                 self.threads.insert(pid, None);
@@ -262,8 +287,14 @@ impl Follower {
                 // SAFETY: `op` says which member is valid.
                 let entry = unsafe { info.u.entry };
                 let (number, args) = (entry.nr as c_long, entry.args);
-                let path = path_of(number).and_then(|at| named(pid, at, &args));
-                self.threads.insert(pid, Some(Call { number, args, path }));
+                let found = named(pid, number, &args).into_iter();
+                let named = found
+                    .map(|n| {
+                        let there = n.path.exists();
+                        (n, there)
+                    })
+                    .collect();
+                self.threads.insert(pid, Some(Call { number, args, named }));
             }
             libc::PTRACE_SYSCALL_INFO_EXIT => {
                 // SAFETY: as above.
@@ -279,47 +310,75 @@ impl Follower {
     /// Records a finished call. Of its result, only success matters: the files are looked at again
     /// when all programs have ended.
     fn came_back(&mut self, pid: pid_t, call: Call, result: i64) {
-        let Call { number, args, path } = call;
-        let fd = || std::fs::read_link(format!("/proc/{pid}/fd/{}", args[0] as i32)).ok();
+        let Call { number, args, named } = call;
         match number {
             libc::SYS_getdents64 => {
-                if let Some(folder) = fd() {
-                    self.look(folder, Look::Names);
+                if let Some(folder) = opened(pid, args[0]) {
+                    self.look(folder, Look::Names, false);
+                }
+            }
+            libc::SYS_fgetxattr | libc::SYS_flistxattr => {
+                if let Some(path) = opened(pid, args[0]) {
+                    self.look(path, Look::Attributes, false);
                 }
             }
             libc::SYS_connect if result == 0 || result == -i64::from(libc::EINPROGRESS) => {
                 let peer = peer(pid, args[1], args[2]);
                 self.trace.unseen.insert(peer);
             }
-            libc::SYS_io_uring_setup if result >= 0 => {
-                self.trace.unseen.insert("files that are read through io_uring".to_string());
-            }
-            libc::SYS_renameat | libc::SYS_renameat2 if result == 0 => {
-                self.made.extend(at(pid, args[2], args[3]));
-            }
             _ => {}
         }
-        if RENAMES.contains(&number) && result == 0 {
-            self.made.extend(at(pid, libc::AT_FDCWD as u64, args[1]));
+        self.trace.asked.extend(property(number));
+        if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= 0) {
+            self.trace.unseen.insert(hidden.to_string());
         }
-        let Some(path) = path else { return };
-        match opening(pid, number, &args) {
-            Some(flags) => {
-                let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-                if result >= 0 && (writes || flags & (libc::O_CREAT | libc::O_TRUNC) != 0) {
+        let failed = result < 0;
+        for (Named { path, used }, existed) in named {
+            match used {
+                Use::Looks(look) => self.look(path, look, failed),
+                // A call that returned ran no program.
+                Use::Runs => self.look(path, Look::Kind, failed),
+                Use::Makes | Use::Removes if failed => self.fails_to_make(path, existed),
+                Use::Makes => _ = self.made.insert(path),
+                Use::Removes => {
+                    self.look(path.clone(), Look::Link, false);
                     self.made.insert(path);
-                } else if result >= 0 && flags & libc::O_PATH == 0 {
-                    self.look(path, Look::Content);
-                } else {
-                    self.look(path, Look::Kind);
                 }
+                Use::Opens(flags) => self.opens(path, flags, existed, failed),
             }
-            None if [libc::SYS_execve, libc::SYS_execveat].contains(&number) => {
-                // The call returned, so no program was run.
-                self.look(path, Look::Kind);
+        }
+    }
+
+    /// Records that something could not be made or removed, for which its folder can be the reason.
+    fn fails_to_make(&mut self, path: PathBuf, existed: bool) {
+        if let Some(folder) = path.parent() {
+            self.look(folder.to_path_buf(), Look::Kind, !folder.exists());
+        }
+        self.look(path, Look::Kind, !existed);
+    }
+
+    /// Records that a file was opened. What is read before the program itself writes it counts.
+    fn opens(&mut self, path: PathBuf, flags: c_int, existed: bool, failed: bool) {
+        let has = |flag| flags & flag != 0;
+        let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+        let reads = flags & libc::O_ACCMODE != libc::O_WRONLY && !has(libc::O_TRUNC);
+        if failed && has(libc::O_CREAT) {
+            return self.fails_to_make(path, existed);
+        }
+        if failed {
+            let look = if has(libc::O_NOFOLLOW) { Look::Link } else { Look::Kind };
+            return self.look(path, look, !existed);
+        }
+        let makes = writes || has(libc::O_CREAT | libc::O_TRUNC);
+        match (has(libc::O_PATH), makes) {
+            (true, _) => self.look(path, Look::Kind, false),
+            (_, false) => self.look(path, Look::Content, false),
+            (_, true) => {
+                if reads && existed {
+                    self.look(path.clone(), Look::Content, false);
+                }
+                self.made.insert(path);
             }
-            None if LINKS.contains(&number) => self.look(path, Look::Link),
-            None => self.look(path, Look::Kind),
         }
     }
 
@@ -330,16 +389,77 @@ impl Follower {
         for _ in 0..4 {
             let Some(path) = next.take() else { return };
             next = interpreter(&path);
-            self.look(path, Look::Content);
+            self.look(path, Look::Content, false);
         }
     }
 
-    fn look(&mut self, path: PathBuf, look: Look) {
-        let kernel = ["/proc", "/sys", "/dev"].iter().any(|k| path.starts_with(k));
+    fn look(&mut self, path: PathBuf, look: Look, missed: bool) {
         let own = self.own.as_ref().is_some_and(|own| path.starts_with(own));
-        if !kernel && !own && path.is_absolute() {
-            self.trace.looked.insert((path, look));
+        if own || !path.is_absolute() || self.made.contains(&path) {
+            return;
         }
+        match realm(&path, look) {
+            Realm::Process => return,
+            Realm::Passing => {
+                self.trace.unseen.insert(format!("the state of the machine in {}", path.display()));
+                return;
+            }
+            Realm::Lasting => {}
+        }
+        let kind = path.metadata().ok().map(|meta| meta.file_type());
+        if look == Look::Content
+            && let Some(what) = kind.and_then(|kind| flows(&path, kind))
+        {
+            self.trace.unseen.insert(what);
+        }
+        if missed && !self.has_looked(&path) {
+            self.missed.insert(path.clone());
+        }
+        self.trace.looked.insert((path, look));
+    }
+
+    fn has_looked(&self, path: &Path) -> bool {
+        let from = (path.to_path_buf(), Look::Kind);
+        self.trace.looked.range(from..).next().is_some_and(|(next, _)| next == path)
+    }
+}
+
+/// For how long what is at a path is what it is.
+enum Realm {
+    /// Until it is changed.
+    Lasting,
+    /// It describes the process itself.
+    Process,
+    /// It changes all the time.
+    Passing,
+}
+
+fn realm(path: &Path, look: Look) -> Realm {
+    let Ok(inner) = path.strip_prefix("/proc") else { return Realm::Lasting };
+    let mut parts = inner.iter().filter_map(|part| part.to_str());
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("sys"), Some("kernel"), Some("random")) => Realm::Passing,
+        (None, ..) if look != Look::Names => Realm::Lasting,
+        (Some("sys" | "cpuinfo" | "version" | "filesystems"), ..) => Realm::Lasting,
+        (Some("self" | "thread-self"), ..) => Realm::Process,
+        (Some(name), ..) if name.bytes().all(|b| b.is_ascii_digit()) => Realm::Process,
+        _ => Realm::Passing,
+    }
+}
+
+/// The words for a file whose content comes from elsewhere while it is read.
+fn flows(path: &Path, kind: FileType) -> Option<String> {
+    // Random numbers name temporary files; most programs ask for them by a call of their own.
+    let usual = ["null", "zero", "full", "tty", "urandom", "random"]
+        .map(|name| Path::new("/dev").join(name));
+    match () {
+        () if kind.is_fifo() => {
+            Some(format!("another program, through the named pipe {}", path.display()))
+        }
+        () if kind.is_char_device() && !usual.iter().any(|usual| usual == path) => {
+            Some(format!("the device {}", path.display()))
+        }
+        () => None,
     }
 }
 
@@ -372,151 +492,6 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     let elf = object::elf::FileHeader32::<object::Endianness>::parse(&*head).ok()?;
     let endian = elf.endian().ok()?;
     of(elf, endian, &head)
-}
-
-#[cfg(target_arch = "x86_64")]
-const NATIVE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const NATIVE: u32 = 0xc000_00b7;
-#[cfg(target_arch = "riscv64")]
-const NATIVE: u32 = 0xc000_00f3;
-#[cfg(target_arch = "powerpc64")]
-const NATIVE: u32 = if cfg!(target_endian = "little") { 0xc000_0015 } else { 0x8000_0015 };
-
-/// Calls with only a path, which newer architectures lack.
-#[cfg(target_arch = "x86_64")]
-mod old {
-    pub const PATHS: [libc::c_long; 8] = [
-        libc::SYS_open,
-        libc::SYS_creat,
-        libc::SYS_stat,
-        libc::SYS_lstat,
-        libc::SYS_access,
-        libc::SYS_readlink,
-        libc::SYS_execve,
-        libc::SYS_statfs,
-    ];
-    pub const LINKS: [libc::c_long; 2] = [libc::SYS_readlink, libc::SYS_readlinkat];
-    pub const RENAMES: [libc::c_long; 1] = [libc::SYS_rename];
-    pub fn opens(number: libc::c_long, args: &[u64; 6]) -> Option<i32> {
-        match number {
-            libc::SYS_open => Some(args[1] as i32),
-            libc::SYS_creat => Some(libc::O_CREAT | libc::O_WRONLY),
-            _ => None,
-        }
-    }
-}
-#[cfg(not(target_arch = "x86_64"))]
-mod old {
-    pub const PATHS: [libc::c_long; 2] = [libc::SYS_execve, libc::SYS_statfs];
-    pub const LINKS: [libc::c_long; 1] = [libc::SYS_readlinkat];
-    pub const RENAMES: [libc::c_long; 0] = [];
-    pub fn opens(_: libc::c_long, _: &[u64; 6]) -> Option<i32> {
-        None
-    }
-}
-use old::{LINKS, RENAMES};
-
-/// The arguments of a call that looks at a path: the folder and the path.
-fn path_of(number: c_long) -> Option<(Option<usize>, usize)> {
-    const AT: [c_long; 8] = [
-        libc::SYS_openat,
-        libc::SYS_openat2,
-        libc::SYS_newfstatat,
-        libc::SYS_statx,
-        libc::SYS_faccessat,
-        libc::SYS_faccessat2,
-        libc::SYS_readlinkat,
-        libc::SYS_execveat,
-    ];
-    match number {
-        _ if old::PATHS.contains(&number) => Some((None, 0)),
-        _ if AT.contains(&number) => Some((Some(0), 1)),
-        _ => None,
-    }
-}
-
-/// The flags with which a call opens a file, if it opens one.
-fn opening(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<i32> {
-    match number {
-        libc::SYS_openat => Some(args[2] as i32),
-        libc::SYS_openat2 => {
-            let bytes = memory(pid, args[2], 8);
-            Some(u64::from_ne_bytes(bytes.try_into().ok()?) as i32)
-        }
-        _ => old::opens(number, args),
-    }
-}
-
-/// The absolute path that a call names.
-fn named(pid: pid_t, (folder, path): (Option<usize>, usize), args: &[u64; 6]) -> Option<PathBuf> {
-    at(pid, folder.map_or(libc::AT_FDCWD as u64, |f| args[f]), args[path])
-}
-
-fn at(pid: pid_t, folder: u64, address: u64) -> Option<PathBuf> {
-    let bytes = text(pid, address)?;
-    // An empty path stands for an open file.
-    if bytes.is_empty() {
-        return None;
-    }
-    let path = PathBuf::from(OsString::from_vec(bytes));
-    if path.is_absolute() {
-        return Some(path);
-    }
-    let folder = match folder as i32 {
-        libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
-        fd => format!("/proc/{pid}/fd/{fd}"),
-    };
-    Some(std::fs::read_link(folder).ok()?.join(path))
-}
-
-/// The readable bytes at an address of another process.
-fn memory(pid: pid_t, address: u64, length: usize) -> Vec<u8> {
-    let mut out = vec![0u8; length];
-    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: length };
-    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: length };
-    // SAFETY: what is written is the buffer above; the other address is the other process's.
-    let got = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
-    out.truncate(usize::try_from(got).unwrap_or(0));
-    out
-}
-
-/// A text that ends with a zero. It is read page by page, because the next page may not exist.
-fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut address = address;
-    while address != 0 && out.len() < PATH_MAX {
-        let page = 4096 - address % 4096;
-        let bytes = memory(pid, address, page as usize);
-        if bytes.is_empty() {
-            return None;
-        }
-        if let Some(end) = bytes.iter().position(|b| *b == 0) {
-            out.extend_from_slice(&bytes[..end]);
-            return Some(out);
-        }
-        address += bytes.len() as u64;
-        out.extend(bytes);
-    }
-    None
-}
-
-/// The program that another program connects to, for people.
-fn peer(pid: pid_t, address: u64, length: u64) -> String {
-    let bytes = memory(pid, address, length.min(256) as usize);
-    let family = bytes.get(..2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
-    let port = bytes.get(2..4).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
-    match (i32::from(family), bytes.get(4..8)) {
-        (libc::AF_INET, Some([a, b, c, d])) => {
-            format!("another program, at {a}.{b}.{c}.{d} port {port}")
-        }
-        (libc::AF_UNIX, _) => {
-            let name = bytes.get(2..).unwrap_or_default();
-            let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
-            format!("another program, at {}", String::from_utf8_lossy(&name[..end]))
-        }
-        _ => format!("another program, at port {port}"),
-    }
 }
 
 #[cfg(test)]

@@ -129,6 +129,28 @@ fn the_action_runs_a_pipeline_and_says_what_is_new() {
     assert_eq!(out.status.code(), Some(2));
 }
 
+/// A pull request brings a cache, a record and a link in the place of results.
+#[test]
+fn the_action_believes_nothing_of_a_foreign_tree() {
+    if !compilers_are_here() {
+        return;
+    }
+    let mut job = Job::new();
+    let outside = Scratch::with(&[("kept", "kept")]);
+    job.set("RUNNER_TEMP", outside.dir().display().to_string());
+    job.scratch.write("litmake-cache/segments/forged", "forged");
+    job.scratch.write("litmake-history/litmake-known.json", "forged");
+    std::os::unix::fs::symlink(outside.dir(), job.path("litmake-out")).unwrap();
+    let inputs = [("pipeline", "litmus/quickstart.yaml"), ("foreign", "true")];
+    let out = action(&mut job, &inputs);
+    assert_eq!(out.status.code(), Some(1), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(outside.path("litmake-cache/segments").is_dir(), "the cache lies outside");
+    assert!(!outside.path("report.json").exists(), "results stay in the tree");
+    assert!(job.path("litmake-out/report.json").is_file());
+    let record = std::fs::read_dir(job.path("litmake-history")).unwrap().count();
+    assert_eq!(record, 1, "nothing is added to its record");
+}
+
 /// The script of the job for GitLab, and its variables.
 fn gitlab(template: &Value, job: &Job) -> (String, BTreeMap<String, String>) {
     let folder = job.path("").display().to_string();
@@ -289,9 +311,9 @@ fn three_nights_of_the_action_are_red_green_and_red_for_what_is_new() {
         let found = steps.iter().find(|s| s["uses"].as_str().is_some_and(|u| u.starts_with(uses)));
         found.unwrap_or_else(|| panic!("no step uses {uses}"))
     };
-    for uses in ["actions/cache/save@", "actions/upload-artifact@"] {
-        assert_eq!(step(uses)["if"], "always()", "{uses}");
-    }
+    assert_eq!(step("actions/upload-artifact@")["if"], "always()");
+    assert_eq!(step("actions/cache/save@")["if"], "always() && inputs.foreign != 'true'");
+    assert_eq!(step("actions/cache/restore@")["if"], "inputs.foreign != 'true'");
     assert_eq!(
         step("actions/cache/save@")["with"]["key"],
         step("actions/cache/restore@")["with"]["key"]

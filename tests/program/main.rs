@@ -10,6 +10,7 @@ mod bisect;
 mod cases;
 mod certificates;
 mod docs;
+mod evidence;
 mod findings;
 mod foreign;
 mod getting;
@@ -31,3 +32,4 @@ mod run;
 #[path = "../common/scratch.rs"]
 mod scratch;
 mod stale;
+mod strangers;

@@ -1,0 +1,235 @@
+//! What the system calls of a stopped thread mean: the paths that they name, and whether they open,
+//! make or hide something.
+//!
+//! It does not know what is recorded of them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use libc::{c_int, c_long, c_void, pid_t};
+
+use super::{Look, Property};
+
+/// The largest length of a path in bytes.
+const PATH_MAX: usize = 4096;
+
+#[cfg(target_arch = "x86_64")]
+pub const NATIVE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+pub const NATIVE: u32 = 0xc000_00b7;
+#[cfg(target_arch = "riscv64")]
+pub const NATIVE: u32 = 0xc000_00f3;
+#[cfg(target_arch = "powerpc64")]
+pub const NATIVE: u32 = if cfg!(target_endian = "little") { 0xc000_0015 } else { 0x8000_0015 };
+
+/// How a call uses a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It only looks.
+    Looks(Look),
+    /// It opens a file with these flags.
+    Opens(c_int),
+    /// It runs a program.
+    Runs,
+    /// It makes a file, a folder or a link.
+    Makes,
+    /// It removes one.
+    Removes,
+}
+
+/// A path in the arguments of a call.
+pub struct Named {
+    pub path: PathBuf,
+    pub used: Use,
+}
+
+/// Where a call has a path: the argument with the folder, if there is one, and that with the path.
+type Place = (Option<usize>, usize);
+
+/// The paths that a call names, before it runs.
+pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
+    let flags = |at: usize| args[at] as c_int;
+    let kind = |at: usize| match flags(at) & libc::AT_SYMLINK_NOFOLLOW {
+        0 => Use::Looks(Look::Kind),
+        _ => Use::Looks(Look::Link),
+    };
+    let places: Vec<(Place, Use)> = match number {
+        libc::SYS_openat => vec![((Some(0), 1), Use::Opens(flags(2)))],
+        libc::SYS_openat2 => {
+            let how = memory(pid, args[2], 8);
+            let how = how.try_into().map_or(0, u64::from_ne_bytes);
+            vec![((Some(0), 1), Use::Opens(how as c_int))]
+        }
+        libc::SYS_newfstatat => vec![((Some(0), 1), kind(3))],
+        libc::SYS_statx => vec![((Some(0), 1), kind(2))],
+        libc::SYS_faccessat => vec![((Some(0), 1), Use::Looks(Look::Kind))],
+        libc::SYS_faccessat2 => vec![((Some(0), 1), kind(3))],
+        libc::SYS_readlinkat => vec![((Some(0), 1), Use::Looks(Look::Link))],
+        libc::SYS_statfs | libc::SYS_chdir | libc::SYS_chroot => {
+            vec![((None, 0), Use::Looks(Look::Kind))]
+        }
+        libc::SYS_getxattr | libc::SYS_listxattr | libc::SYS_lgetxattr | libc::SYS_llistxattr => {
+            vec![((None, 0), Use::Looks(Look::Attributes))]
+        }
+        libc::SYS_execve => vec![((None, 0), Use::Runs)],
+        libc::SYS_execveat => vec![((Some(0), 1), Use::Runs)],
+        libc::SYS_mkdirat | libc::SYS_mknodat => vec![((Some(0), 1), Use::Makes)],
+        libc::SYS_symlinkat => vec![((Some(1), 2), Use::Makes)],
+        libc::SYS_linkat => {
+            vec![((Some(0), 1), Use::Looks(Look::Link)), ((Some(2), 3), Use::Makes)]
+        }
+        libc::SYS_unlinkat => vec![((Some(0), 1), Use::Removes)],
+        libc::SYS_renameat2 => vec![((Some(0), 1), Use::Removes), ((Some(2), 3), Use::Makes)],
+        _ => old::places(number, args),
+    };
+    let path = |(folder, path): Place| {
+        at(pid, folder.map_or(libc::AT_FDCWD as u64, |folder| args[folder]), args[path])
+    };
+    let named =
+        places.into_iter().filter_map(|(place, used)| Some(Named { path: path(place)?, used }));
+    named.collect()
+}
+
+/// Calls with only a path, which newer architectures lack.
+#[cfg(target_arch = "x86_64")]
+mod old {
+    use super::{Look, Place, Use};
+
+    pub fn places(number: libc::c_long, args: &[u64; 6]) -> Vec<(Place, Use)> {
+        let first = |used| vec![((None, 0), used)];
+        match number {
+            libc::SYS_open => first(Use::Opens(args[1] as i32)),
+            libc::SYS_creat => first(Use::Opens(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC)),
+            libc::SYS_stat | libc::SYS_access => first(Use::Looks(Look::Kind)),
+            libc::SYS_lstat | libc::SYS_readlink => first(Use::Looks(Look::Link)),
+            libc::SYS_mkdir | libc::SYS_mknod => first(Use::Makes),
+            libc::SYS_symlink => vec![((None, 1), Use::Makes)],
+            libc::SYS_unlink | libc::SYS_rmdir => first(Use::Removes),
+            libc::SYS_link => {
+                vec![((None, 0), Use::Looks(Look::Link)), ((None, 1), Use::Makes)]
+            }
+            libc::SYS_rename => vec![((None, 0), Use::Removes), ((None, 1), Use::Makes)],
+            libc::SYS_renameat => {
+                vec![((Some(0), 1), Use::Removes), ((Some(2), 3), Use::Makes)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+#[cfg(not(target_arch = "x86_64"))]
+mod old {
+    use super::{Place, Use};
+
+    pub fn places(_: libc::c_long, _: &[u64; 6]) -> Vec<(Place, Use)> {
+        Vec::new()
+    }
+}
+
+/// The property of the process or of its machine that a call asks for.
+pub fn property(number: c_long) -> Option<Property> {
+    match number {
+        libc::SYS_uname => Some(Property::System),
+        libc::SYS_getuid
+        | libc::SYS_geteuid
+        | libc::SYS_getgid
+        | libc::SYS_getegid
+        | libc::SYS_getresuid
+        | libc::SYS_getresgid
+        | libc::SYS_getgroups => Some(Property::User),
+        libc::SYS_sched_getaffinity => Some(Property::Processors),
+        _ => None,
+    }
+}
+
+/// What a call does that hides later actions from this tracer, for people.
+pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<&'static str> {
+    let namespace = "files in a mount namespace of its own";
+    let flags = match number {
+        libc::SYS_clone | libc::SYS_unshare => args[0],
+        libc::SYS_clone3 => memory(pid, args[0], 8).try_into().map_or(0, u64::from_ne_bytes),
+        libc::SYS_setns => return Some("files in a namespace of another program"),
+        libc::SYS_chroot | libc::SYS_pivot_root => return Some("files below a root of its own"),
+        libc::SYS_mount | libc::SYS_move_mount => return Some("files that it mounts itself"),
+        libc::SYS_io_uring_setup => return Some("files that are read through io_uring"),
+        libc::SYS_open_by_handle_at => return Some("files that it opens by their handles"),
+        libc::SYS_shmget | libc::SYS_msgget => {
+            return Some("another program, through shared memory");
+        }
+        _ => 0,
+    };
+    (flags & libc::CLONE_NEWNS as u64 != 0).then_some(namespace)
+}
+
+/// The path behind an open file of a thread.
+pub fn opened(pid: pid_t, fd: u64) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/fd/{}", fd as i32)).ok()
+}
+
+fn at(pid: pid_t, folder: u64, address: u64) -> Option<PathBuf> {
+    let bytes = text(pid, address)?;
+    // An empty path stands for an open file.
+    if bytes.is_empty() {
+        return None;
+    }
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    if let Ok(inner) = path.strip_prefix("/") {
+        // A program may have a root of its own.
+        let root = std::fs::read_link(format!("/proc/{pid}/root")).unwrap_or("/".into());
+        return Some(root.join(inner));
+    }
+    let folder = match folder as i32 {
+        libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
+        fd => format!("/proc/{pid}/fd/{fd}"),
+    };
+    Some(std::fs::read_link(folder).ok()?.join(path))
+}
+
+/// The readable bytes at an address of another process.
+pub fn memory(pid: pid_t, address: u64, length: usize) -> Vec<u8> {
+    let mut out = vec![0u8; length];
+    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: length };
+    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: length };
+    // SAFETY: what is written is the buffer above; the other address is the other process's.
+    let got = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
+    out.truncate(usize::try_from(got).unwrap_or(0));
+    out
+}
+
+/// A text that ends with a zero. It is read page by page, because the next page may not exist.
+fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut address = address;
+    while address != 0 && out.len() < PATH_MAX {
+        let page = 4096 - address % 4096;
+        let bytes = memory(pid, address, page as usize);
+        if bytes.is_empty() {
+            return None;
+        }
+        if let Some(end) = bytes.iter().position(|b| *b == 0) {
+            out.extend_from_slice(&bytes[..end]);
+            return Some(out);
+        }
+        address += bytes.len() as u64;
+        out.extend(bytes);
+    }
+    None
+}
+
+/// The program that another program connects to, for people.
+pub fn peer(pid: pid_t, address: u64, length: u64) -> String {
+    let bytes = memory(pid, address, length.min(256) as usize);
+    let family = bytes.get(..2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
+    let port = bytes.get(2..4).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
+    match (i32::from(family), bytes.get(4..8)) {
+        (libc::AF_INET, Some([a, b, c, d])) => {
+            format!("another program, at {a}.{b}.{c}.{d} port {port}")
+        }
+        (libc::AF_UNIX, _) => {
+            let name = bytes.get(2..).unwrap_or_default();
+            let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
+            format!("another program, at {}", String::from_utf8_lossy(&name[..end]))
+        }
+        _ => format!("another program, at port {port}"),
+    }
+}

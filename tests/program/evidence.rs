@@ -1,0 +1,482 @@
+//! All ways in which a compiler can look at its machine, in a table: for each, a change that leaves
+//! the content of all files that are read as it was. A kept cache has to report what a fresh one
+//! does. And changes in the middle of a run, which has to end as if they had been there before.
+
+#![cfg(target_arch = "x86_64")]
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use litmake_needs::here;
+
+use crate::scratch::Scratch;
+use crate::stale::{BAD, Place, WRAPPED, is_seen};
+
+/// Arguments that make every order relaxed.
+const WRONG: &str = "-U__ATOMIC_SEQ_CST -D__ATOMIC_SEQ_CST=0";
+
+/// A wrapper that compiles wrongly if a command of the shell succeeds.
+fn wrong_if(condition: &str) -> String {
+    format!("#!/bin/sh\nif {condition}; then set -- {WRONG} \"$@\"; fi\nexec gcc \"$@\"\n")
+}
+
+fn mode(place: &Place, name: &str, mode: u32) {
+    std::fs::set_permissions(place.path(name), PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn folder(place: &Place, name: &str) {
+    std::fs::create_dir_all(place.path(name)).unwrap();
+}
+
+fn remove(place: &Place, name: &str) {
+    std::fs::remove_file(place.path(name)).unwrap();
+}
+
+/// A name that nobody else has in `/dev/shm`; the file is gone with the value.
+struct Shared(PathBuf);
+
+impl Shared {
+    fn new(what: &str) -> Shared {
+        Shared(PathBuf::from(format!("/dev/shm/litmake-test-{}-{what}", std::process::id())))
+    }
+
+    fn named(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+type Change = fn(&Place);
+
+/// A name, the condition in the wrapper, what is there before, and the change.
+const LOOKS: &[(&str, &str, Change, Change)] = &[
+    ("a file that appears", "[ -e %/on ]", |_| {}, |p| p.write("on", "")),
+    ("a file that goes", "[ ! -e %/on ]", |p| p.write("on", ""), |p| remove(p, "on")),
+    ("a folder that appears", "[ -d %/on ]", |_| {}, |p| folder(p, "on")),
+    (
+        "a folder in the place of a file",
+        "[ -d %/on ]",
+        |p| p.write("on", ""),
+        |p| {
+            remove(p, "on");
+            folder(p, "on");
+        },
+    ),
+    (
+        "a link in the place of an equal file",
+        "[ -L %/on ]",
+        |p| {
+            p.write("on", "x");
+            p.write("same", "x");
+        },
+        |p| p.link("on", &p.path("same")),
+    ),
+    (
+        "a link that turns to an equal file",
+        "[ \"$(readlink %/on)\" = %/two ]",
+        |p| {
+            p.write("one", "x");
+            p.write("two", "x");
+            p.link("on", &p.path("one"));
+        },
+        |p| p.link("on", &p.path("two")),
+    ),
+    (
+        "a working folder behind a link that turns",
+        "(cd %/at && [ -e ./on ])",
+        |p| {
+            folder(p, "one");
+            p.write("two/on", "");
+            p.link("at", &p.path("one"));
+        },
+        |p| p.link("at", &p.path("two")),
+    ),
+    ("a file that gets content", "[ -s %/on ]", |p| p.write("on", ""), |p| p.write("on", "x")),
+    (
+        "a file of another size",
+        "[ \"$(stat -t %/on | cut -d' ' -f2)\" = 2 ]",
+        |p| p.write("on", "x"),
+        |p| p.write("on", "xx"),
+    ),
+    ("a file that may be run", "[ -x %/on ]", |p| p.write("on", "x"), |p| mode(p, "on", 0o755)),
+    (
+        "a file with other permissions",
+        "[ \"$(stat -t %/on | cut -d' ' -f4)\" = 8124 ]",
+        |p| p.write("on", "x"),
+        |p| mode(p, "on", 0o444),
+    ),
+    (
+        "a folder with one file more",
+        "[ \"$(ls %/all | wc -l)\" = 2 ]",
+        |p| p.write("all/one", ""),
+        |p| p.write("all/two", ""),
+    ),
+    (
+        "a file that is renamed in a listed folder",
+        "[ \"$(ls %/all)\" = two ]",
+        |p| p.write("all/one", ""),
+        |p| std::fs::rename(p.path("all/one"), p.path("all/two")).unwrap(),
+    ),
+    (
+        "a pipe in the place of a file",
+        "[ -p %/on ]",
+        |p| p.write("on", ""),
+        |p| {
+            remove(p, "on");
+            pipe(p, "on");
+        },
+    ),
+    (
+        "a file that is opened for writing after it was read",
+        "[ \"$(cat %/on; : >> %/on)\" = bad ]",
+        |p| p.write("on", "good"),
+        |p| p.write("on", "bad"),
+    ),
+    (
+        "a file that is read by a program that may write it",
+        "read -r word <> %/on; [ \"$word\" = bad ]",
+        |p| p.write("on", "good\n"),
+        |p| p.write("on", "bad\n"),
+    ),
+    ("a file that can be made", "touch %/on/file 2> /dev/null", |_| {}, |p| folder(p, "on")),
+];
+
+fn pipe(place: &Place, name: &str) {
+    let made = Command::new("mkfifo").arg(place.path(name)).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
+fn whatever_a_wrapper_looks_at() {
+    for (what, condition, before, change) in LOOKS {
+        let script = wrong_if(condition);
+        let before = |p: &Place| {
+            before(p);
+            p.write("cc.sh", &script);
+        };
+        is_seen(what, WRAPPED, &before, change);
+    }
+}
+
+#[test]
+fn what_lies_below_dev() {
+    let shared = Shared::new("on");
+    let script = wrong_if(&format!("[ -e {} ]", shared.named()));
+    is_seen("a file that appears in /dev/shm", WRAPPED, &|p| p.write("cc.sh", &script), &|_| {
+        std::fs::write(&shared.0, "").unwrap();
+    });
+    let header = Shared::new("header");
+    std::fs::write(&header.0, "").unwrap();
+    let profile = format!("compiler: gcc-12\nargs: [-O2, -include, '{}']\n", header.named());
+    is_seen("a header in /dev/shm", &profile, &|_| {}, &|_| {
+        std::fs::write(&header.0, BAD).unwrap();
+    });
+}
+
+#[test]
+fn what_python_asks_of_files() {
+    if !here("python3") {
+        return;
+    }
+    let script = |condition: &str| {
+        format!(
+            "#!/usr/bin/env python3\nimport os, sys\nwrong = '{WRONG}'.split() if {condition} else []\n\
+             os.execvp('gcc', ['gcc'] + wrong + sys.argv[1:])\n"
+        )
+    };
+    let exists = script("os.path.exists('%/on')");
+    is_seen("os.path.exists", WRAPPED, &|p| p.write("cc.sh", &exists), &|p| p.write("on", ""));
+    let real = script("os.path.realpath('%/on').endswith('two')");
+    is_seen(
+        "os.path.realpath",
+        WRAPPED,
+        &|p| {
+            p.write("cc.sh", &real);
+            p.write("one", "");
+            p.write("two", "");
+            p.link("on", &p.path("one"));
+        },
+        &|p| p.link("on", &p.path("two")),
+    );
+    let attribute = script("'user.on' in os.listxattr('%/on')");
+    let give = |p: &Place| {
+        let set = "import os, sys; os.setxattr(sys.argv[1], 'user.on', b'1')";
+        let done = Command::new("python3").args(["-c", set]).arg(p.path("on")).output().unwrap();
+        done.status.success()
+    };
+    let trial = Place::new(WRAPPED);
+    trial.write("on", "");
+    let works = give(&trial);
+    if litmake_needs::need("user.*", works.then_some(()).ok_or("no extended attributes here"))
+        .is_some()
+    {
+        is_seen(
+            "an extended attribute",
+            WRAPPED,
+            &|p| {
+                p.write("cc.sh", &attribute);
+                p.write("on", "");
+            },
+            &|p| assert!(give(p)),
+        );
+    }
+}
+
+/// Both headers are read before and after, so the contents that are read stay the same.
+#[test]
+fn headers_that_change_places() {
+    let first = format!("{BAD}#define SECOND\n");
+    let good = "#undef __ATOMIC_SEQ_CST\n#define __ATOMIC_SEQ_CST 5\n";
+    for tool in ["gcc-12", "clang-16"] {
+        let profile = format!("compiler: {tool}\nargs: [-O2, -include, '%/some.h']\n");
+        let both = |p: &Place| {
+            p.write("x/h.h", &first);
+            p.write("y/h.h", good);
+        };
+        is_seen(
+            &format!("{tool}: links to two headers change places"),
+            &profile,
+            &|p| {
+                both(p);
+                p.write("some.h", "#include \"a.h\"\n#include \"b.h\"\n");
+                p.link("a.h", &p.path("x/h.h"));
+                p.link("b.h", &p.path("y/h.h"));
+            },
+            &|p| {
+                p.link("a.h", &p.path("y/h.h"));
+                p.link("b.h", &p.path("x/h.h"));
+            },
+        );
+        is_seen(
+            &format!("{tool}: links to two folders change places"),
+            &profile,
+            &|p| {
+                both(p);
+                p.write("some.h", "#include \"a/h.h\"\n#include \"b/h.h\"\n");
+                p.link("a", &p.path("x"));
+                p.link("b", &p.path("y"));
+            },
+            &|p| {
+                p.link("a", &p.path("y"));
+                p.link("b", &p.path("x"));
+            },
+        );
+        is_seen(
+            &format!("{tool}: the compiler looks whether there is a header"),
+            &profile,
+            &|p| {
+                p.write("some.h", "#if __has_include(\"%/on.h\")\n#undef __ATOMIC_SEQ_CST\n#define __ATOMIC_SEQ_CST 0\n#endif\n");
+            },
+            &|p| p.write("on.h", ""),
+        );
+    }
+}
+
+/// A run under a condition that only the process knows: a command in front, and the cache.
+fn under(place: &Place, front: &[&str], cache: &str) -> (i32, String) {
+    let inner = place.command(cache, &[]);
+    let mut command = Command::new(front[0]);
+    command.args(&front[1..]).arg(inner.get_program()).args(inner.get_args());
+    let out = command.current_dir(place.0.dir()).output().unwrap();
+    let report = std::fs::read_to_string(place.path("report.json")).unwrap_or_default();
+    (out.status.code().unwrap_or(-1), report)
+}
+
+#[test]
+fn properties_of_the_process() {
+    for (what, condition, front) in [
+        ("processors", "[ \"$(nproc)\" = 1 ]", vec!["taskset", "-c", "0"]),
+        ("umask", "[ \"$(umask)\" = 0077 ]", vec!["sh", "-c", "umask 077; exec \"$@\"", "sh"]),
+        (
+            "limit",
+            "[ \"$(ulimit -Sn)\" = 500 ]",
+            vec!["sh", "-c", "ulimit -Sn 500; exec \"$@\"", "sh"],
+        ),
+        (
+            "limit of the stack",
+            "[ \"$(ulimit -Ss)\" = 4096 ]",
+            vec!["sh", "-c", "ulimit -Ss 4096; exec \"$@\"", "sh"],
+        ),
+        (
+            "name",
+            "[ \"$(uname -n)\" = other ]",
+            vec!["unshare", "-u", "sh", "-c", "hostname other; exec \"$@\"", "sh"],
+        ),
+    ] {
+        if !here(front[0]) {
+            continue;
+        }
+        let place = Place::new(WRAPPED);
+        place.write("cc.sh", &wrong_if(condition));
+        let plain = ["env"];
+        let first = under(&place, &plain, "cache");
+        assert_eq!(first.0, 0, "{what}: {}", first.1);
+        assert_eq!(under(&place, &plain, "cache"), first, "{what}");
+        let cached = under(&place, &front, "cache");
+        assert_eq!(cached, under(&place, &front, "fresh"), "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_said_once() {
+    for (command, expected) in [
+        ("unshare -m true", "files in a mount namespace of its own"),
+        ("bwrap --dev-bind / / true", "files in a mount namespace of its own"),
+        ("chroot / true", "files below a root of its own"),
+        ("timeout 10 sh -c 'exec 3<>%/pipe'", "another program, through the named pipe %/pipe"),
+    ] {
+        let place = Place::new(WRAPPED);
+        pipe(&place, "pipe");
+        place.write("try.sh", &format!("#!/bin/sh\n{command}\n"));
+        let works = Command::new(place.path("try.sh")).output().unwrap().status.success();
+        let program = command.split(' ').next().unwrap();
+        let works = works.then_some(()).ok_or("it fails here");
+        if litmake_needs::need(program, works).is_none() {
+            continue;
+        }
+        place.write("cc.sh", &format!("#!/bin/sh\n{command}\nexec gcc \"$@\"\n"));
+        let expected = expected.replace('%', &place.0.dir().display().to_string());
+        for _ in 0..2 {
+            let said = place.run("cache").said;
+            assert_eq!(said.matches(&expected).count(), 1, "{command}: {said}");
+        }
+    }
+}
+
+/// Does something whenever a compiler waits at the pipe `go`, the times counted.
+fn whenever_it_waits(place: &Place, mut act: impl FnMut(usize) + Send + 'static) {
+    pipe(place, "go");
+    let go = place.path("go");
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for n in 0.. {
+            // Opening it takes until the compiler has opened it, too.
+            let Ok(mut pipe) = std::fs::File::options().write(true).open(&go) else { return };
+            act(n);
+            // Until it has closed the pipe, it would be met twice.
+            while pipe.write_all(b"go\n").is_ok() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
+    });
+}
+
+/// Waits at the pipe, if the test is there; this is no look at what the probe compiles.
+const WAIT: &str = "if grep -q 'store.*seq_cst' test.c 2> /dev/null; then read -r word < %/go; fi";
+
+/// What a change in the middle of a run comes to: the status and the report, which a fresh run has,
+/// too.
+fn midway(what: &str, script: &str, act: impl FnMut(&Scratch, usize) + Send + 'static) -> i32 {
+    let place = std::sync::Arc::new(Place::new(WRAPPED));
+    place.write("bad.h", BAD);
+    place.write("flags", "");
+    place.write("all/one", "");
+    place.write("all/h/h.h", "");
+    place.write("all/bad/h.h", BAD);
+    place.write("cc.sh", script);
+    let (inner, mut act) = (place.clone(), act);
+    whenever_it_waits(&place, move |n| act(&inner.0, n));
+    let during = place.run("cache");
+    let after = place.run("cache");
+    let fresh = place.run("fresh");
+    assert_eq!(during.report, fresh.report, "{what}: {}", during.said);
+    assert_eq!((after.status, after.report), (fresh.status, fresh.report), "{what}: afterwards");
+    assert_eq!(during.status, fresh.status, "{what}: {}", during.said);
+    during.status
+}
+
+/// The second compiler is identified after the change, and so is the same when the first one is
+/// identified again.
+#[test]
+fn a_change_while_compilers_are_identified() {
+    let place = std::sync::Arc::new(Place::new(WRAPPED));
+    let stages = "name: p
+stages:
+  - { name: tests, generate: { files: sb.litmus } }
+  - { name: source, simulate: { from: tests, model: rc11 } }
+  - { name: code, matrix: { p: [mine, other] }, compile: { from: tests, profile: '${p}' } }
+  - { name: target, simulate: { from: code } }
+  - { name: compare, compare: { source: source, target: target, investigate: 0 } }
+";
+    place.write("p.yaml", stages);
+    let other = "name: other\narch: X86_64\ncompiler: '%/other.sh'\nargs: [-O2]\n";
+    place.write("profiles/other.yaml", other);
+    place.write("flags", "");
+    place.write("cc.sh", "#!/bin/sh\nexec gcc $(cat %/flags) \"$@\"\n");
+    let waits = "#!/bin/sh\nread -r word < %/go\nexec gcc $(cat %/flags) \"$@\"\n";
+    place.write("other.sh", waits);
+    let inner = place.clone();
+    whenever_it_waits(&place, move |n| {
+        if n == 0 {
+            // Long enough for the first to be identified; if it is not, there is nothing to see.
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            inner.write("flags", "-g");
+        }
+    });
+    let during = place.run("cache");
+    let fresh = place.run("fresh");
+    assert_eq!((during.status, during.report), (fresh.status, fresh.report), "{}", during.said);
+    assert_eq!(fresh.status, 0, "{}", fresh.said);
+}
+
+#[test]
+fn changes_in_the_middle_of_a_run() {
+    let script =
+        format!("#!/bin/sh\nls %/all > /dev/null\n{WAIT}\nexec gcc $(cat %/flags) \"$@\"\n");
+    let status = midway("a listed folder gets a file", &script, |s, n| {
+        if n == 0 {
+            s.write("all/two", "");
+        }
+    });
+    assert_eq!(status, 0);
+    let status = midway("a file is written again as it was", &script, |s, n| {
+        if n == 0 {
+            s.write("flags.new", "");
+            std::fs::rename(s.path("flags.new"), s.path("flags")).unwrap();
+        }
+    });
+    assert_eq!(status, 0);
+    let wrong = |s: &Scratch| s.write("flags", &format!("-include {}", s.path("bad.h").display()));
+    let status = midway("another compiler from here on", &script, move |s, n| {
+        if n == 0 {
+            wrong(s);
+        }
+    });
+    assert_eq!(status, 1);
+    // It waits before and after compiling.
+    let script =
+        format!("#!/bin/sh\n{WAIT}\ngcc $(cat %/flags) \"$@\"\nstatus=$?\n{WAIT}\nexit $status\n");
+    let status =
+        midway("another compiler, and the first one again", &script, move |s, n| match n {
+            0 => wrong(s),
+            1 => s.write("flags", ""),
+            _ => {}
+        });
+    assert_eq!(status, 0);
+    // Folders that change places, and back.
+    let script = format!(
+        "#!/bin/sh\n{WAIT}\ngcc -include %/all/h/h.h \"$@\"\nstatus=$?\n{WAIT}\nexit $status\n"
+    );
+    let status = midway("a folder exchanged and put back", &script, move |s, n| {
+        let to = |from: &str, to: &str| std::fs::rename(s.path(from), s.path(to)).unwrap();
+        match n {
+            0 => {
+                to("all/h", "all/kept");
+                to("all/bad", "all/h");
+            }
+            1 => {
+                to("all/h", "all/bad");
+                to("all/kept", "all/h");
+            }
+            _ => {}
+        }
+    });
+    assert_eq!(status, 0);
+}
