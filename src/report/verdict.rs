@@ -65,6 +65,10 @@ pub struct Verdict {
     /// beyond it were not seen.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub bounded: u64,
+    /// The number of tests whose sources have plain accesses (`*x`, `*x = 1`) to atomic objects, which
+    /// C11 reads as `seq_cst`, as litmake does here, and herd as not atomic.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub plain_atomics: u64,
     /// What else is missing and cannot be counted, such as `part 2 of 2`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -292,8 +296,22 @@ impl Verdict {
         out
     }
 
-    /// Why sources are undefined, a line each.
-    pub fn undefined_lines(&self) -> Vec<String> {
+    /// How sources are read where their readers differ, and why sources are undefined, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.plain_atomics > 0 {
+            let has = if self.plain_atomics == 1 { "has" } else { "have" };
+            out.push(format!(
+                "{} {has} accesses such as `*x = 1` to atomic objects: they are read as C11 has \
+                 them, seq_cst; herd reads them as not atomic",
+                number(self.plain_atomics, "test")
+            ));
+        }
+        out.extend(self.undefined_lines());
+        out
+    }
+
+    fn undefined_lines(&self) -> Vec<String> {
         let mut out: Vec<String> = self
             .why_undefined
             .iter()
@@ -311,6 +329,7 @@ impl Verdict {
         self.judged += other.judged;
         self.undefined += other.undefined;
         self.bounded += other.bounded;
+        self.plain_atomics += other.plain_atomics;
         for (why, n) in &other.not_compared {
             *self.not_compared.entry(why.clone()).or_default() += n;
         }

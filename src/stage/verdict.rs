@@ -31,6 +31,9 @@ pub struct Verdict {
     /// Whether loops were cut on one side, so that outcomes may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+    /// Whether the source has plain accesses to atomic objects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain_atomics: bool,
     /// Locations that the target writes and the source only reads: a crash if they are in read-only
     /// memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,6 +88,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
                 undefined: source.undefined,
                 arithmetic: source.arithmetic.clone(),
                 cut: source.cut || target.cut,
+                plain_atomics: source.plain_atomics,
                 faults: target.faults.clone(),
                 negative: source.states.len(),
                 positive: target.states.clone(),
@@ -122,6 +126,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
         undefined: source.undefined,
         arithmetic: source.arithmetic.clone(),
         cut: source.cut || target.cut,
+        plain_atomics: source.plain_atomics,
         faults: target.faults.clone(),
         ..Verdict::default()
     };
