@@ -59,6 +59,9 @@ pub struct Verdict {
     pub errors: u64,
     /// The part of the tests that the run took, `I/N`; null if it took all.
     pub shard: Option<String>,
+    /// The stages that the run was asked for, if it left others out that judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Whether the run was stopped before its end.
     pub stopped: bool,
     /// The number of judged comparisons in which loops were cut at a bound (`unroll`), so that outcomes
@@ -242,10 +245,17 @@ impl Verdict {
         }
     }
 
-    /// The part of the run in words: `part 1 of 2`.
+    /// The part of the pipeline that was run, in words: `part 1 of 2`, `stage source`.
     pub fn part(&self) -> Option<String> {
-        let (i, n) = self.shard.as_deref()?.split_once('/')?;
-        Some(format!("part {i} of {n}"))
+        let shard = self.shard.as_deref().and_then(|shard| shard.split_once('/'));
+        let mut out: Vec<String> =
+            shard.map(|(i, n)| format!("part {i} of {n}")).into_iter().collect();
+        match &self.only[..] {
+            [] => {}
+            [stage] => out.push(format!("stage {stage}")),
+            stages => out.push(format!("stages {}", stages.join(", "))),
+        }
+        (!out.is_empty()).then(|| out.join(", "))
     }
 
     /// The headline of an output that found nothing new; `nothing` says so for a complete run.
@@ -336,6 +346,9 @@ impl Verdict {
         self.more_undefined += other.more_undefined;
         self.errors += other.errors;
         self.stopped |= other.stopped;
+        let more = other.only.iter().filter(|stage| !self.only.contains(stage));
+        let more: Vec<String> = more.cloned().collect();
+        self.only.extend(more);
         self.missing.extend(other.missing.iter().cloned());
         self.missing.sort();
         self.missing.dedup();

@@ -113,6 +113,8 @@ const BROKEN: FailureKind = FailureKind::Broken(Fault::Missing);
 pub struct Stage {
     models: HashMap<Arch, Arc<Loaded>>,
     options: Options,
+    /// Whether tests are compiled code, in which nobody can look up a place.
+    compiled: bool,
 }
 
 impl Build for kinds::Simulate {
@@ -183,6 +185,7 @@ pub fn stage(
     Ok((
         Stage {
             models: by_arch,
+            compiled: !compiled.is_empty(),
             options: Options {
                 unroll,
                 timeout: Some(Duration::from_secs(timeout)),
@@ -219,6 +222,7 @@ impl Stage {
                 // A simulation that ran out of time may succeed on another machine; any other
                 // failure depends only on the test.
                 Lasting::Never => Outcome::Failed(e.into()),
+                _ if self.compiled => Outcome::Failed(e.into()),
                 Lasting::ForGood | Lasting::ForNow => {
                     Outcome::Failed(e.or_at(&test.source, test.condition.span).into())
                 }

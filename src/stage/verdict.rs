@@ -81,6 +81,13 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     };
     let (shown, seen) = (names(source), names(target));
     let common: BTreeSet<&String> = shown.intersection(&seen).collect();
+    if shown.is_empty() && seen.is_empty() && !source.undefined && target.faults.is_empty() {
+        return Err(
+            "the test shows nothing that could be compared; name a shared location or a local in \
+                    the condition or in `locations [...]`"
+                .into(),
+        );
+    }
     if common.is_empty() && !(shown.is_empty() && seen.is_empty()) {
         // The source is undefined.
         if source.states.is_empty() || target.states.is_empty() {
@@ -229,6 +236,10 @@ mod tests {
         let target = allowed(&[&[("0:r", "0")]]);
         assert!(!compare(&source, &target).unwrap().is_finding());
         assert!(compare(&source, &allowed(&[&[("1:q", "0")]])).is_err());
+        let nothing = allowed(&[&[]]);
+        assert!(compare(&nothing, &nothing).unwrap_err().text().contains("shows nothing"));
+        let undefined = Allowed { undefined: true, ..nothing.clone() };
+        assert!(compare(&undefined, &nothing).unwrap().undefined);
         let refused = compare(&source, &allowed(&[&[]])).unwrap_err();
         assert!(refused.text().contains("(0:r, x)"), "{refused:?}");
     }

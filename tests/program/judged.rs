@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::scratch::{SB, Scratch};
 
-const SOUND: &str = "#!/bin/sh\nexec cc \"$@\"\n";
+pub const SOUND: &str = "#!/bin/sh\nexec cc \"$@\"\n";
 
 /// Two plain accesses race.
 const RACY: &str = "C racy
@@ -26,7 +26,7 @@ P1 (int* x, int* y) {
 exists (1:r0=1 /\\ 1:r1=0)
 ";
 
-const PIPELINE: &str = "name: scratch
+pub const PIPELINE: &str = "name: scratch
 stages:
   - { name: tests, generate: { files: tests } }
   - { name: source, simulate: { from: tests, model: rc11 } }
@@ -36,7 +36,7 @@ stages:
 ";
 
 /// A pipeline with some tests and a profile of a compiler, which is a script.
-fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
+pub fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
     let s = Scratch::with(&[("p.yaml", PIPELINE), ("cc.sh", compiler)]);
     let profile = format!(
         "name: mine\ncompiler: {}\nargs: ['-O2']\narch: X86_64\n",
@@ -48,7 +48,7 @@ fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
 }
 
 /// The options by which a run writes every output, and the outputs.
-const OUTPUTS: [&str; 10] = [
+pub const OUTPUTS: [&str; 10] = [
     "--report",
     "r.json",
     "--html",
@@ -62,7 +62,7 @@ const OUTPUTS: [&str; 10] = [
 ];
 
 /// No output of a run is green, and each says some words. `printed` is what the run printed.
-fn none_is_green(s: &Scratch, printed: &str, words: &str) -> Value {
+pub fn none_is_green(s: &Scratch, printed: &str, words: &str) -> Value {
     let report: Value = serde_json::from_str(&s.read("r.json")).unwrap();
     assert_ne!(report["verdict"]["state"], "complete", "{report:#}");
     let (status, said) = s.litmake(&["site", "pages", "--history", "record"]);
@@ -244,7 +244,7 @@ exists (0:r0=0 /\\ 1:r0=0)
     // A compiler that makes them relaxed is wrong.
     s.write(
         "cc.sh",
-        "#!/bin/sh\ntest -f test.c && sed -i 's/^  \\*\\([xy]\\) = 1;/  atomic_store_explicit(\\1, 1, memory_order_relaxed);/' test.c\nexec cc \"$@\"\n",
+        "#!/bin/sh\ntest -f test.c && sed -i 's/^  \\*\\([a-z0-9_]*\\) = 1;/  atomic_store_explicit(\\1, 1, memory_order_relaxed);/' test.c\nexec cc \"$@\"\n",
     );
     let check = ["check", "--profile", "mine", "--storage", "pointers", "tests/plain.litmus"];
     let (status, text) = s.litmake(&check);
@@ -379,7 +379,7 @@ fn a_large_model_is_read_within_the_time() {
         text.push_str(&format!("let x{i} = rf\n"));
     }
     s.write("large.cat", &text);
-    let args = ["sim", "--model", "large.cat", "--timeout", "0.5", "sb.litmus"];
+    let args = ["sim", "--model", "large.cat", "--timeout", "0.05", "sb.litmus"];
     let (status, text) = s.litmake(&args);
     assert_eq!(status, 2, "{text}");
     assert!(text.contains("large.cat: it cannot be read in time"), "{text}");

@@ -17,6 +17,7 @@ mod hunt;
 mod judge;
 mod judged;
 mod kernel;
+mod less;
 mod lift;
 mod manners;
 #[path = "../common/mixes.rs"]
@@ -28,4 +29,5 @@ mod promoted;
 mod run;
 #[path = "../common/scratch.rs"]
 mod scratch;
+mod shards;
 mod stale;

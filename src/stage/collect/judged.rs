@@ -50,10 +50,7 @@ pub type UndefinedIn = (usize, String);
 /// The verdict on a run, without its errors, and the tests whose sources are undefined.
 pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
     let plan = run.plan;
-    let judges = |i: &usize| {
-        let kind = &plan.nodes[*i].kind;
-        kind.options().judges() || matches!(kind, Kind::Diff(_))
-    };
+    let judges = |i: &usize| plan.nodes[*i].kind.judges();
     let mut stages: Vec<usize> = (0..plan.nodes.len()).filter(judges).collect();
     if stages.is_empty() {
         let is_used = |i: &usize| plan.nodes.iter().any(|node| node.inputs.contains(i));
@@ -62,6 +59,7 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
     let part = run.engine.options.part;
     let mut out = Verdict {
         shard: part.filter(|(_, n)| *n > 1).map(|(i, n)| format!("{i}/{n}")),
+        only: plan.only.clone(),
         stopped,
         ..Verdict::default()
     };
