@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use litmake::pipeline::kinds::Kind;
 use litmake::pipeline::load::load;
@@ -479,11 +478,9 @@ fn a_bomb_is_refused_quickly() {
         let list = vec![format!("*a{}", i - 1); 9].join(", ");
         text += &format!("  a{i}: &a{i} [{list}]\n");
     }
-    let start = Instant::now();
+    // Unfolded it would be 9^30 nodes; any end at all shows that it was not.
     let message = error(&text);
     assert!(message.contains("unfolds into too much"), "{message}");
-    // Unfolded it would be 9^30 nodes; any end at all shows that it was not.
-    assert!(start.elapsed() < Duration::from_secs(60));
     let deep = format!("templates: {}1{}\n", "[".repeat(5000), "]".repeat(5000));
     error(&deep);
 }

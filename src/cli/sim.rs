@@ -20,7 +20,7 @@ use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;
 use litmake::sim::witness::{self, with_state};
-use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
+use litmake::sim::{Engine, Model, Options, Outcomes, PlainAtomic, Simulator};
 use litmake::stop::Stopping;
 
 use super::byname::ByName;
@@ -96,6 +96,11 @@ pub struct Args {
     #[arg(long, value_name = "MIB", default_value_t = 128)]
     memory: usize,
 
+    /// What plain accesses (`*x`, `*x = 1`) to atomic objects of C mean. All commands that compile
+    /// tests, and pipelines, read them as C11 has them
+    #[arg(long, value_enum, default_value = "herd", value_name = "READING")]
+    plain_atomics: Reading,
+
     /// How to search the executions; all engines find the same outcomes
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineName,
@@ -146,6 +151,40 @@ enum ShowFormat {
     Dot,
     /// For browsers
     Svg,
+}
+
+/// How plain accesses to atomic objects are read.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Reading {
+    /// They are not atomic, as in herd
+    Herd,
+    /// They are seq_cst, as in C11
+    C11,
+}
+
+impl Reading {
+    /// Which reading holds, for a test whose accesses are read in two ways.
+    fn said(self) -> &'static str {
+        match self {
+            Reading::Herd => {
+                "accesses such as `*x = 1` to atomic objects are read as herd has them, not atomic; \
+                 in C11, and where tests are compiled, they are seq_cst (--plain-atomics c11)"
+            }
+            Reading::C11 => {
+                "accesses such as `*x = 1` to atomic objects are read as C11 has them, seq_cst; \
+                 herd reads them as not atomic"
+            }
+        }
+    }
+}
+
+impl From<Reading> for PlainAtomic {
+    fn from(reading: Reading) -> PlainAtomic {
+        match reading {
+            Reading::Herd => PlainAtomic::NonAtomic,
+            Reading::C11 => PlainAtomic::SeqCst,
+        }
+    }
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -269,7 +308,9 @@ fn run(args: &Args) -> Result<bool> {
     }
     let named = ByName::read(&args.named)?;
     let paths = list::tests(&args.inputs)?;
-    let options = Options { unroll, timeout, memory, engine: args.engine.into() };
+    let plain_atomic = args.plain_atomics.into();
+    let options = Options { unroll, timeout, memory, engine: args.engine.into(), plain_atomic };
+    let differs = AtomicBool::new(false);
     let mut features = Features::default();
     for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
@@ -303,6 +344,9 @@ fn run(args: &Args) -> Result<bool> {
         let outcomes = simulator
             .simulate(&test, &model, &options)
             .map_err(|d| d.or_at(&test.source, test.condition.span))?;
+        if outcomes.plain_atomics && !differs.swap(true, Ordering::Relaxed) {
+            eprintln!("note: {}: {}", test.name, args.plain_atomics.said());
+        }
         if let Some(empty) = &outcomes.empty {
             eprintln!("warning: {}: {empty}", test.name);
         }

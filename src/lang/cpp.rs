@@ -89,7 +89,7 @@ using namespace std;
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     has_no_jumps(test)?;
-    let options = EmitOptions { spell: Some(spell), ..options.clone() };
+    let options = EmitOptions { calls: true, spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     Ok(format!("extern \"C\" {{\n{text}}}\n"))

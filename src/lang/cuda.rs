@@ -83,7 +83,12 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         return Err(Failure::unsupported(what));
     }
     pointees(test).try_for_each(fits)?;
-    let options = EmitOptions { spell: Some(spell), mark: Some("__device__ "), ..options.clone() };
+    let options = EmitOptions {
+        calls: true,
+        spell: Some(spell),
+        mark: Some("__device__ "),
+        ..options.clone()
+    };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     let scope = scope(test);

@@ -45,7 +45,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         return Err(Failure::unsupported(what));
     }
     pointees(test).try_for_each(fits)?;
-    let options = EmitOptions { spell: Some(spell), ..options.clone() };
+    let options = EmitOptions { calls: true, spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     Ok(text.to_string())

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
-use super::c11::lower::{PlainAtomic, literal_type};
+use super::c11::lower::literal_type;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -515,20 +515,24 @@ impl Writer<'_> {
             ExprKind::Step { up, prefix, target } => {
                 let op = if *up { BinaryOp::Add } else { BinaryOp::Sub };
                 let one = Expr::int(1);
-                if *prefix {
-                    let (text, ty) = self.assign(Some(op), target, &one)?;
-                    let place = self.place(target)?;
-                    let new = self.read(&place)?;
-                    return Ok(value(format!("{{ {text}; {} }}", new.text), ty));
-                }
                 let place = self.place(target)?;
                 if let Place::Memory(p, ty) = &place
                     && ty.is_atomic()
                 {
                     let add = if *up { "fetch_add" } else { "fetch_sub" };
+                    let new = match (prefix, up) {
+                        (false, _) => "",
+                        (true, true) => ".wrapping_add(1)",
+                        (true, false) => ".wrapping_sub(1)",
+                    };
                     let ty = ValueType::of(ty)
                         .ok_or_else(|| Failure::unsupported("a step of this type"))?;
-                    return Ok(value(format!("(*{p}).{add}(1, SeqCst)"), ty));
+                    return Ok(value(format!("(*{p}).{add}(1, SeqCst){new}"), ty));
+                }
+                if *prefix {
+                    let (text, ty) = self.assign(Some(op), target, &one)?;
+                    let new = self.read(&place)?;
+                    return Ok(value(format!("{{ {text}; {} }}", new.text), ty));
                 }
                 let old = self.read(&place)?;
                 let (text, _) = self.assign(Some(op), target, &one)?;
@@ -671,10 +675,6 @@ impl Writer<'_> {
         }
     }
 
-    fn seq_cst(&self, ty: &Type) -> bool {
-        ty.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst
-    }
-
     fn read(&mut self, place: &Place) -> Result<Value, Failure> {
         match place {
             Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
@@ -684,7 +684,7 @@ impl Writer<'_> {
                 if let Type::Array(..) = ty.bare() {
                     return Ok(value(p.clone(), of));
                 }
-                Ok(if self.seq_cst(ty) {
+                Ok(if ty.is_atomic() {
                     value(format!("(*{p}).load(SeqCst)"), of)
                 } else if ty.is_volatile() {
                     value(format!("core::ptr::read_volatile({})", plain(p, ty, &of)?), of)
@@ -735,7 +735,7 @@ impl Writer<'_> {
                     }
                 };
                 let v = self.convert(v, &of)?.text;
-                let text = if self.seq_cst(ty) {
+                let text = if ty.is_atomic() {
                     format!("(*{p}).store({v}, SeqCst)")
                 } else if ty.is_volatile() {
                     format!("core::ptr::write_volatile({}, {v})", plain(p, ty, &of)?)

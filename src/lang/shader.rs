@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, local_type, shared_locations};
-use super::c11::lower::{PlainAtomic, literal_type};
+use super::c11::lower::literal_type;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -893,10 +893,10 @@ impl Writer<'_> {
     /// A location that a plain access (`=`) names, and the type of its value.
     fn plainly(&self, spot: &Spot) -> Result<(String, ValueType), Failure> {
         let ty = &spot.ty;
-        if ty.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst {
+        if ty.is_atomic() {
             return self.refuse("memory_order_seq_cst");
         }
-        if self.dialect == Wgsl && (ty.is_atomic() || self.atomics.contains(&spot.location)) {
+        if self.dialect == Wgsl && self.atomics.contains(&spot.location) {
             return self.refuse("plain accesses of atomic locations");
         }
         let of = ValueType::of(ty).ok_or_else(|| Failure::unsupported("an access of this type"))?;

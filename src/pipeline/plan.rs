@@ -43,6 +43,8 @@ pub struct Plan {
     pub pipeline: Arc<Pipeline>,
     /// The nodes, in an order in which each comes after those that it consumes.
     pub nodes: Vec<Node>,
+    /// The targets, if stages that judge are left out of the plan.
+    pub only: Vec<String>,
     /// For each stage of the pipeline, its first node.
     firsts: Vec<usize>,
 }
@@ -79,7 +81,7 @@ impl Plan {
             }
         }
         share_machines(&mut nodes);
-        Ok(Plan { pipeline: stages.pipeline.clone(), nodes, firsts })
+        Ok(Plan { pipeline: stages.pipeline.clone(), nodes, only: Vec::new(), firsts })
     }
 
     /// An instance of a stage, by its position; only valid while nothing is left out of the plan.
@@ -128,7 +130,12 @@ impl Plan {
                 });
             }
         }
+        let judging = |plan: &Plan| plan.nodes.iter().filter(|n| n.kind.judges()).count();
+        let before = judging(self);
         self.keep_marked(wanted);
+        if judging(self) < before {
+            self.only = targets.to_vec();
+        }
         Ok(())
     }
 

@@ -27,8 +27,8 @@ pub fn annotations(report: &Report) -> String {
         _ => "warning",
     };
     let _ = writeln!(out, "::{command} title=litmake::{}", data(&verdict.words()));
-    for line in verdict.undefined_lines().iter().take(SHOWN) {
-        let _ = writeln!(out, "::warning title=undefined source::{}", data(line));
+    for line in verdict.notes().iter().take(SHOWN) {
+        let _ = writeln!(out, "::warning title=sources::{}", data(line));
     }
     let new = report.findings.iter().filter(|f| f.status == Status::New);
     for finding in new.clone().take(SHOWN) {
@@ -82,10 +82,10 @@ pub fn summary(report: &Report) -> String {
     let mut out = format!("## litmake: {}\n\n", cell(&report.pipeline));
     let (_, said) = report.headline("new finding");
     let _ = writeln!(out, "**{}**. {}\n", cell(&said), cell(&report.verdict.words()));
-    for line in report.verdict.undefined_lines() {
+    for line in report.verdict.notes() {
         let _ = writeln!(out, "- {}", cell(&line));
     }
-    if !report.verdict.undefined_lines().is_empty() {
+    if !report.verdict.notes().is_empty() {
         out.push('\n');
     }
     let _ = writeln!(

@@ -71,10 +71,9 @@ fn verdict(report: &Report, out: &mut String) {
     out.push_str("</p>\n");
     let class = report.verdict.headline("").0.class();
     let _ = writeln!(out, "<p class=\"{class}\">{}</p>", escaped(&report.verdict.words()));
-    let undefined = report.verdict.undefined_lines();
-    if !undefined.is_empty() {
-        let items: Vec<String> =
-            undefined.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
+    let notes = report.verdict.notes();
+    if !notes.is_empty() {
+        let items: Vec<String> = notes.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
         let _ = writeln!(out, "<ul class=\"facts\">{}</ul>", items.concat());
     }
     for rest in &report.not_looked_into {

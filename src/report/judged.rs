@@ -242,6 +242,7 @@ pub fn text(report: &Report, style: Style) -> String {
 fn code_line(c: &Changes) -> String {
     let tests = format!("{} of {}", c.code, number(c.compared, "test"));
     match &c.threads {
+        Some(t) if t.compared == 0 => "no thread has code on both sides".to_string(),
         Some(t) if t.changed == 0 => {
             format!("the code of all {} is the same", number(t.compared, "thread"))
         }

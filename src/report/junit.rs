@@ -32,20 +32,19 @@ pub fn junit(report: &Report) -> String {
     let mut cases = String::new();
     let mut count = 1;
     let verdict = &report.verdict;
-    let (words, reasons) =
-        (escape(&verdict.words()), escape(&verdict.undefined_lines().join("\n")));
+    let words = escape(&verdict.words());
+    let notes: String = verdict.notes().iter().map(|n| format!("\n{}", escape(n))).collect();
     let _ = write!(cases, "    <testcase classname=\"verdict\" name=\"{}\"", verdict.state.name());
     let _ = match (verdict.is_complete(), verdict.part()) {
         (true, None) => {
-            writeln!(cases, ">\n      <system-out>{words}</system-out>\n    </testcase>")
+            writeln!(cases, ">\n      <system-out>{words}{notes}</system-out>\n    </testcase>")
         }
         (true, Some(_)) => {
             writeln!(cases, ">\n      <skipped message=\"{words}\"/>\n    </testcase>")
         }
-        (false, _) => writeln!(
-            cases,
-            ">\n      <error message=\"{words}\">{reasons}</error>\n    </testcase>"
-        ),
+        (false, _) => {
+            writeln!(cases, ">\n      <error message=\"{words}\">{notes}</error>\n    </testcase>")
+        }
     };
     let (mut skipped, unjudged) = (
         usize::from(verdict.is_complete() && verdict.part().is_some()),

@@ -2,9 +2,11 @@
 //!
 //! It does not know how the run was divided.
 
+use std::collections::BTreeMap;
+
 use super::evidence::{Changes, Differences};
 use super::verdict::Verdict;
-use super::{Compatibility, Report, Stage, bugs, coverage};
+use super::{Coded, Compatibility, FirstCode, Report, Stage, bugs, coverage};
 use litmake_base::diag::{Diag, Result};
 
 /// Merges the reports of `--shard 1/n` to `n/n`. Parts that are missing are named in the verdict.
@@ -16,6 +18,8 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
     if out.verdict.shard.is_none() {
         // The report of a whole run only has the numbers.
         out.stages.iter_mut().for_each(|stage| stage.distinct = None);
+        let coded = out.compatibility.iter_mut().flat_map(|c| c.mappings.values_mut().flatten());
+        coded.for_each(|coded| coded.first.clear());
         let threads = out.changes.iter_mut().filter_map(|c| c.threads.as_mut());
         threads.for_each(|threads| threads.each.clear());
     }
@@ -184,19 +188,21 @@ fn both(sum: &mut Compatibility, part: Compatibility) {
     sum.combinations = add(&sum.combinations, &part.combinations);
     sum.threads = sum.threads.max(part.threads);
     sum.parts = sum.parts.max(part.parts);
-    for (operation, codes) in part.mappings {
-        let all = sum.mappings.entry(operation).or_default();
-        for one in codes {
-            match all.iter_mut().find(|c| c.code == one.code) {
-                Some(old) => {
-                    old.profiles.extend(one.profiles);
-                    old.profiles.sort();
-                    old.profiles.dedup();
+    let mut first: BTreeMap<String, FirstCode> = BTreeMap::new();
+    for (operation, codes) in std::mem::take(&mut sum.mappings).into_iter().chain(part.mappings) {
+        let of = first.entry(operation).or_default();
+        for coded in codes {
+            for (n, profile) in coded.profiles.iter().enumerate() {
+                let Some(at) = sum.profiles.iter().position(|p| p == profile) else { continue };
+                let test = coded.first.get(n).cloned().unwrap_or_default();
+                if of.get(&at).is_none_or(|(before, _)| test < *before) {
+                    of.insert(at, (test, coded.code.clone()));
                 }
-                None => all.push(one),
             }
         }
     }
+    let distinct = |(operation, code)| (operation, Coded::distinct(code, &sum.profiles));
+    sum.mappings = first.into_iter().map(distinct).collect();
     sum.adds_nothing.retain(|p| part.adds_nothing.contains(p));
     for judged in part.judged {
         if let Some(old) = sum.judged.iter_mut().find(|j| j.profiles == judged.profiles) {

@@ -226,6 +226,30 @@ pub struct Coded {
     pub code: String,
     /// The profiles, in the order in which they were named.
     pub profiles: Vec<String>,
+    /// In the report of a part of a run, the first test in which each of the profiles makes the code.
+    /// Only the code in the first test of all counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<String>,
+}
+
+/// The code of an operation in the first test with it: for the position of each profile, the test
+/// and the code.
+pub type FirstCode = BTreeMap<usize, (String, String)>;
+
+impl Coded {
+    /// The distinct codes of an operation, in the order of their first profiles.
+    pub fn distinct(code: FirstCode, profiles: &[String]) -> Vec<Coded> {
+        let mut out: Vec<Coded> = Vec::new();
+        for (profile, (test, code)) in code {
+            let at = out.iter().position(|c| c.code == code).unwrap_or_else(|| {
+                out.push(Coded { code, ..Coded::default() });
+                out.len() - 1
+            });
+            out[at].profiles.push(profiles[profile].clone());
+            out[at].first.push(test);
+        }
+        out
+    }
 }
 
 /// The results of one profile or of a pair.

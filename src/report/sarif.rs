@@ -87,7 +87,7 @@ fn verdict(report: &Report) -> Vec<Value> {
         "message": { "text": verdict.words() },
         "properties": { "verdict": verdict },
     })];
-    let lines = verdict.undefined_lines();
+    let lines = verdict.notes();
     out.extend(lines.iter().map(|l| json!({ "level": "warning", "message": { "text": l } })));
     out
 }

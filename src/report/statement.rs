@@ -183,6 +183,7 @@ mod tests {
         let coded = |code: &str, profiles: &[&str]| Coded {
             code: code.into(),
             profiles: profiles.iter().map(|p| p.to_string()).collect(),
+            ..Coded::default()
         };
         let c = Compatibility {
             profiles: vec!["old".into(), "new".into()],

@@ -115,8 +115,8 @@ pub fn summary(report: &Report, style: Style) -> String {
             );
         }
     }
-    for line in undefined(report, limit) {
-        let _ = writeln!(out, "{} {line}", style.paint("33;1", "undefined"));
+    for line in notes(report, limit) {
+        let _ = writeln!(out, "{} {line}", style.paint("33;1", "note:"));
     }
     let _ = writeln!(out, "{}", verdict(report, style));
     let (colour, word) = report.headline("finding");
@@ -151,9 +151,9 @@ pub(super) fn verdict(report: &Report, style: Style) -> String {
     }
 }
 
-/// Why sources are undefined, at most `limit` lines.
-fn undefined(report: &Report, limit: usize) -> Vec<String> {
-    let lines = report.verdict.undefined_lines();
+/// The notes of the verdict, at most `limit` lines.
+fn notes(report: &Report, limit: usize) -> Vec<String> {
+    let lines = report.verdict.notes();
     let more = lines.len().saturating_sub(limit);
     let mut out: Vec<String> = lines.into_iter().take(limit).collect();
     if more > 0 {

@@ -59,12 +59,19 @@ pub struct Verdict {
     pub errors: u64,
     /// The part of the tests that the run took, `I/N`; null if it took all.
     pub shard: Option<String>,
+    /// The stages that the run was asked for, if it left others out that judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Whether the run was stopped before its end.
     pub stopped: bool,
     /// The number of judged comparisons in which loops were cut at a bound (`unroll`), so that outcomes
     /// beyond it were not seen.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub bounded: u64,
+    /// The number of tests whose sources have plain accesses (`*x`, `*x = 1`) to atomic objects, which
+    /// C11 reads as `seq_cst`, as litmake does here, and herd as not atomic.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub plain_atomics: u64,
     /// What else is missing and cannot be counted, such as `part 2 of 2`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -238,10 +245,17 @@ impl Verdict {
         }
     }
 
-    /// The part of the run in words: `part 1 of 2`.
+    /// The part of the pipeline that was run, in words: `part 1 of 2`, `stage source`.
     pub fn part(&self) -> Option<String> {
-        let (i, n) = self.shard.as_deref()?.split_once('/')?;
-        Some(format!("part {i} of {n}"))
+        let shard = self.shard.as_deref().and_then(|shard| shard.split_once('/'));
+        let mut out: Vec<String> =
+            shard.map(|(i, n)| format!("part {i} of {n}")).into_iter().collect();
+        match &self.only[..] {
+            [] => {}
+            [stage] => out.push(format!("stage {stage}")),
+            stages => out.push(format!("stages {}", stages.join(", "))),
+        }
+        (!out.is_empty()).then(|| out.join(", "))
     }
 
     /// The headline of an output that found nothing new; `nothing` says so for a complete run.
@@ -292,8 +306,22 @@ impl Verdict {
         out
     }
 
-    /// Why sources are undefined, a line each.
-    pub fn undefined_lines(&self) -> Vec<String> {
+    /// How sources are read where their readers differ, and why sources are undefined, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.plain_atomics > 0 {
+            let has = if self.plain_atomics == 1 { "has" } else { "have" };
+            out.push(format!(
+                "{} {has} accesses such as `*x = 1` to atomic objects: they are read as C11 has \
+                 them, seq_cst; herd reads them as not atomic",
+                number(self.plain_atomics, "test")
+            ));
+        }
+        out.extend(self.undefined_lines());
+        out
+    }
+
+    fn undefined_lines(&self) -> Vec<String> {
         let mut out: Vec<String> = self
             .why_undefined
             .iter()
@@ -311,12 +339,16 @@ impl Verdict {
         self.judged += other.judged;
         self.undefined += other.undefined;
         self.bounded += other.bounded;
+        self.plain_atomics += other.plain_atomics;
         for (why, n) in &other.not_compared {
             *self.not_compared.entry(why.clone()).or_default() += n;
         }
         self.more_undefined += other.more_undefined;
         self.errors += other.errors;
         self.stopped |= other.stopped;
+        let more = other.only.iter().filter(|stage| !self.only.contains(stage));
+        let more: Vec<String> = more.cloned().collect();
+        self.only.extend(more);
         self.missing.extend(other.missing.iter().cloned());
         self.missing.sort();
         self.missing.dedup();

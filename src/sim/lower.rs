@@ -1,6 +1,7 @@
 //! Lowers a test to the program that is simulated: locations with their layout, threads as
 //! micro-ops, what is observed. Only this part of the room reads tests.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use compact_str::format_compact;
@@ -11,6 +12,7 @@ use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, ObservedPlace, Program, Rhs, Shown, Thread};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_isa as isa;
+use litmake_lang::c11::PlainAtomic;
 use litmake_lang::c11::lower::{self, Dialect};
 use litmake_litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Symbols, Test, Type, Value,
@@ -111,15 +113,19 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
 impl Program {
     /// Makes a program of a test; an error points at what has no meaning here.
     pub fn new(test: &Test) -> Result<Program> {
-        Program::with(test, &mut Bodies::default(), None)
+        Program::with(test, &mut Bodies::default(), None, PlainAtomic::default())
     }
 
-    /// The same, with kept threads from earlier tests, and with what a model adds to C.
+    /// The same, with kept threads from earlier tests, with what a model adds to C, and with a
+    /// meaning of plain accesses to atomic objects.
     pub(crate) fn with(
         test: &Test,
         bodies: &mut Bodies,
         dialect: Option<&Dialect>,
+        plain_atomic: PlainAtomic,
     ) -> Result<Program> {
+        let met = Cell::new(false);
+        let reading = lower::Options { plain_atomic, met: Some(&met) };
         let dialect = dialect.filter(|_| test.arch == Arch::C);
         let mut locations = Locations::default();
         let features = test.features();
@@ -150,13 +156,15 @@ impl Program {
                 }
                 Body::C(f) => match dialect {
                     None => {
-                        let code = lower::thread(&test.source, f, &test.helpers, &mut locations)?;
+                        let code =
+                            lower::thread(&test.source, f, &test.helpers, &mut locations, reading)?;
                         Thread::new(code)
                     }
                     Some(dialect) => {
-                        let helpers = &test.helpers;
+                        let (source, helpers) = (&test.source, &test.helpers);
                         let locations = &mut locations;
-                        let code = lower::thread_in(&test.source, f, helpers, locations, dialect)?;
+                        let code =
+                            lower::thread_in(source, f, helpers, locations, reading, dialect)?;
                         Thread::new(code)
                     }
                 },
@@ -174,6 +182,7 @@ impl Program {
             types: FxHashMap::default(),
             initialised: SmallVec::new(),
             compared: Vec::new(),
+            plain_atomics: met.get(),
             extra_events: dialect.is_some_and(|d| d.kernel),
         };
         for item in &test.init {
@@ -196,6 +205,7 @@ struct Lowering<'t> {
     initialised: SmallVec<[(usize, Reg); 8]>,
     /// The places that the comparisons read so far look at.
     compared: Vec<Shown>,
+    plain_atomics: bool,
     extra_events: bool,
 }
 
@@ -500,6 +510,7 @@ impl Lowering<'_> {
             filter,
             condition,
             quantifier: self.test.condition.quantifier,
+            plain_atomics: self.plain_atomics,
             extra_events: self.extra_events,
         })
     }

@@ -54,6 +54,7 @@ use litmake_base::watch;
 use litmake_cat as cat;
 use litmake_cat::plan::{BaseRel, CheckKind, Node, Plan};
 use litmake_cat::stage::StageError;
+pub use litmake_lang::c11::PlainAtomic;
 use litmake_lang::c11::lower::Dialect;
 use litmake_litmus::c::macros::Macros;
 use litmake_litmus::{Arch, Quantifier, Test};
@@ -86,11 +87,19 @@ pub struct Options {
     pub memory: usize,
     /// How executions are gone through.
     pub engine: Engine,
+    /// What a plain access (`*x`) to an atomic object of C means.
+    pub plain_atomic: PlainAtomic,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { unroll: 2, timeout: None, memory: MEMORY, engine: Engine::Auto }
+        Options {
+            unroll: 2,
+            timeout: None,
+            memory: MEMORY,
+            engine: Engine::Auto,
+            plain_atomic: PlainAtomic::default(),
+        }
     }
 }
 
@@ -250,6 +259,8 @@ pub struct Outcomes {
     pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
+    /// The test has plain accesses to atomic objects, whose meaning [`Options`] say.
+    pub plain_atomics: bool,
     /// Why there is no state, if there is none.
     pub empty: Option<Empty>,
     /// How much work it was.
@@ -303,7 +314,7 @@ impl Simulator {
     /// The outcomes that a model allows for a test; an error where the test cannot be simulated.
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
-        let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
+        let program = self.program(test, model, options)?;
         let mut results = Results::new(options.memory);
         let deadline = options.timeout.map(|t| start + t);
         // Models that are interpreted poll it.
@@ -350,6 +361,7 @@ impl Simulator {
             let inst = program.threads[thread].code.insts.get(d.line);
             format!("{} in `{}`", d.what.text(), inst.map_or("", |i| i.text.as_str()))
         });
+        let plain_atomics = program.plain_atomics;
         Ok(Outcomes {
             positive,
             negative,
@@ -360,10 +372,15 @@ impl Simulator {
             arithmetic,
             flags,
             cut,
+            plain_atomics,
             empty,
             stats: results.stats,
             time: start.elapsed(),
         })
+    }
+
+    fn program(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Program> {
+        Program::with(test, &mut self.bodies, model.dialect.as_ref(), options.plain_atomic)
     }
 
     /// Fills `results` and the names of flags, and says whether paths were cut.

@@ -35,6 +35,8 @@ pub struct Program {
     pub condition: Cond,
     /// The quantifier of the test's condition.
     pub quantifier: Quantifier,
+    /// It has plain accesses to atomic objects, which herd reads otherwise than C.
+    pub plain_atomics: bool,
     /// The model has a bell file, so that there may be other events than reads, writes and fences.
     pub extra_events: bool,
 }

@@ -98,7 +98,7 @@ impl Simulator {
         limit: usize,
         why: CheckKind,
     ) -> Result<Answer> {
-        let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
+        let program = self.program(test, model, options)?;
         let condition = (why == CheckKind::Require).then(|| program.condition.clone());
         let wanted = Cond::And(condition.into_iter().chain(program.filter.clone()).collect());
         self.executions(test, &program, model, options, wanted, limit, why)

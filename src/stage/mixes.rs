@@ -53,6 +53,9 @@ pub struct Mixed {
     /// The reasons for which mixes could not be joined.
     #[serde(default)]
     pub messages: Vec<String>,
+    /// Whether the source has plain accesses to atomic objects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain_atomics: bool,
     /// Whether the source has undefined behaviour, so that no mix is wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
@@ -137,6 +140,7 @@ impl Stage {
             adds_nothing: table.adds_nothing().into_iter().map(profile).collect(),
             messages: linked.messages.iter().cloned().collect(),
             undefined: source.undefined,
+            plain_atomics: source.plain_atomics,
             threads: test.threads.len(),
             operations: BTreeMap::new(),
             faults: Vec::new(),

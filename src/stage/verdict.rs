@@ -31,6 +31,9 @@ pub struct Verdict {
     /// Whether loops were cut on one side, so that outcomes may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+    /// Whether the source has plain accesses to atomic objects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain_atomics: bool,
     /// Locations that the target writes and the source only reads: a crash if they are in read-only
     /// memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +81,13 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     };
     let (shown, seen) = (names(source), names(target));
     let common: BTreeSet<&String> = shown.intersection(&seen).collect();
+    if shown.is_empty() && seen.is_empty() && !source.undefined && target.faults.is_empty() {
+        return Err(
+            "the test shows nothing that could be compared; name a shared location or a local in \
+                    the condition or in `locations [...]`"
+                .into(),
+        );
+    }
     if common.is_empty() && !(shown.is_empty() && seen.is_empty()) {
         // The source is undefined.
         if source.states.is_empty() || target.states.is_empty() {
@@ -85,6 +95,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
                 undefined: source.undefined,
                 arithmetic: source.arithmetic.clone(),
                 cut: source.cut || target.cut,
+                plain_atomics: source.plain_atomics,
                 faults: target.faults.clone(),
                 negative: source.states.len(),
                 positive: target.states.clone(),
@@ -122,6 +133,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
         undefined: source.undefined,
         arithmetic: source.arithmetic.clone(),
         cut: source.cut || target.cut,
+        plain_atomics: source.plain_atomics,
         faults: target.faults.clone(),
         ..Verdict::default()
     };
@@ -224,6 +236,10 @@ mod tests {
         let target = allowed(&[&[("0:r", "0")]]);
         assert!(!compare(&source, &target).unwrap().is_finding());
         assert!(compare(&source, &allowed(&[&[("1:q", "0")]])).is_err());
+        let nothing = allowed(&[&[]]);
+        assert!(compare(&nothing, &nothing).unwrap_err().text().contains("shows nothing"));
+        let undefined = Allowed { undefined: true, ..nothing.clone() };
+        assert!(compare(&undefined, &nothing).unwrap().undefined);
         let refused = compare(&source, &allowed(&[&[]])).unwrap_err();
         assert!(refused.text().contains("(0:r, x)"), "{refused:?}");
     }

@@ -335,6 +335,7 @@ impl Compiler<'_> {
             },
             prefix: format!("t{n}_"),
             number: n,
+            calls: !self.profile.mapping.is_empty(),
             ..EmitOptions::default()
         }
     }

@@ -192,7 +192,7 @@ impl Scene {
             if left.is_empty() {
                 return;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "{left:?}");
+            assert!(start.elapsed() < Duration::from_secs(600), "{left:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -201,7 +201,7 @@ impl Scene {
     pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let start = Instant::now();
         while !holds() {
-            assert!(start.elapsed() < Duration::from_secs(120), "{what}");
+            assert!(start.elapsed() < Duration::from_secs(600), "{what}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::scratch::{SB, Scratch};
 
-const SOUND: &str = "#!/bin/sh\nexec cc \"$@\"\n";
+pub const SOUND: &str = "#!/bin/sh\nexec cc \"$@\"\n";
 
 /// Two plain accesses race.
 const RACY: &str = "C racy
@@ -26,7 +26,7 @@ P1 (int* x, int* y) {
 exists (1:r0=1 /\\ 1:r1=0)
 ";
 
-const PIPELINE: &str = "name: scratch
+pub const PIPELINE: &str = "name: scratch
 stages:
   - { name: tests, generate: { files: tests } }
   - { name: source, simulate: { from: tests, model: rc11 } }
@@ -36,7 +36,7 @@ stages:
 ";
 
 /// A pipeline with some tests and a profile of a compiler, which is a script.
-fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
+pub fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
     let s = Scratch::with(&[("p.yaml", PIPELINE), ("cc.sh", compiler)]);
     let profile = format!(
         "name: mine\ncompiler: {}\nargs: ['-O2']\narch: X86_64\n",
@@ -48,7 +48,7 @@ fn project(compiler: &str, tests: &[(&str, &str)]) -> Scratch {
 }
 
 /// The options by which a run writes every output, and the outputs.
-const OUTPUTS: [&str; 10] = [
+pub const OUTPUTS: [&str; 10] = [
     "--report",
     "r.json",
     "--html",
@@ -62,7 +62,7 @@ const OUTPUTS: [&str; 10] = [
 ];
 
 /// No output of a run is green, and each says some words. `printed` is what the run printed.
-fn none_is_green(s: &Scratch, printed: &str, words: &str) -> Value {
+pub fn none_is_green(s: &Scratch, printed: &str, words: &str) -> Value {
     let report: Value = serde_json::from_str(&s.read("r.json")).unwrap();
     assert_ne!(report["verdict"]["state"], "complete", "{report:#}");
     let (status, said) = s.litmake(&["site", "pages", "--history", "record"]);
@@ -223,6 +223,46 @@ fn sources_that_are_all_undefined_leave_nothing_judged_and_the_race_is_named() {
     assert!(!text.contains("no new findings"), "{text}");
 }
 
+/// Store buffering by plain accesses to atomic objects: in C11 they are seq_cst, and no thread misses
+/// the other's store. In herd they race.
+#[test]
+fn plain_accesses_to_atomic_objects_are_c11s_where_tests_are_compiled() {
+    let plain = "C plain
+{}
+P0 (atomic_int* x, atomic_int* y) { *x = 1; int r0 = *y; }
+P1 (atomic_int* x, atomic_int* y) { *y = 1; int r0 = *x; }
+exists (0:r0=0 /\\ 1:r0=0)
+";
+    let s = project(SOUND, &[("plain.litmus", plain)]);
+    let (status, text) = s.litmake(&[&["run", "p.yaml"][..], &OUTPUTS].concat());
+    assert_eq!(status, 0, "{text}");
+    let note = "1 test has accesses such as `*x = 1` to atomic objects";
+    assert_eq!(text.matches(note).count(), 1, "{text}");
+    for output in ["r.html", "r.xml", "r.sarif"] {
+        assert_eq!(s.read(output).matches(note).count(), 1, "{output}");
+    }
+    // A compiler that makes them relaxed is wrong.
+    s.write(
+        "cc.sh",
+        "#!/bin/sh\ntest -f test.c && sed -i 's/^  \\*\\([a-z0-9_]*\\) = 1;/  atomic_store_explicit(\\1, 1, memory_order_relaxed);/' test.c\nexec cc \"$@\"\n",
+    );
+    let check = ["check", "--profile", "mine", "--storage", "pointers", "tests/plain.litmus"];
+    let (status, text) = s.litmake(&check);
+    assert!(status == 1 && text.contains("1 finding"), "{text}");
+    let twice = ["tests/plain.litmus", "tests/plain.litmus"];
+    for (reading, outcomes, undefined, note) in [
+        ("herd", "States 4", true, "as herd has them"),
+        ("c11", "States 3", false, "as C11 has them"),
+    ] {
+        let (status, text) =
+            s.litmake(&[&["sim", "--plain-atomics", reading][..], &twice].concat());
+        assert_eq!(status, 0, "{text}");
+        assert_eq!(text.matches(outcomes).count(), 2, "{text}");
+        assert_eq!(text.contains("Undef"), undefined, "{text}");
+        assert_eq!(text.matches(note).count(), 1, "{text}");
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_read_costs_itself_alone() {
     let s = project(SOUND, &[("sb.litmus", SB)]);
@@ -339,7 +379,7 @@ fn a_large_model_is_read_within_the_time() {
         text.push_str(&format!("let x{i} = rf\n"));
     }
     s.write("large.cat", &text);
-    let args = ["sim", "--model", "large.cat", "--timeout", "0.5", "sb.litmus"];
+    let args = ["sim", "--model", "large.cat", "--timeout", "0.05", "sb.litmus"];
     let (status, text) = s.litmake(&args);
     assert_eq!(status, 2, "{text}");
     assert!(text.contains("large.cat: it cannot be read in time"), "{text}");

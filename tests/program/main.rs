@@ -20,6 +20,7 @@ mod identity;
 mod judge;
 mod judged;
 mod kernel;
+mod less;
 mod lift;
 mod manners;
 #[path = "../common/mixes.rs"]
@@ -31,5 +32,6 @@ mod promoted;
 mod run;
 #[path = "../common/scratch.rs"]
 mod scratch;
+mod shards;
 mod stale;
 mod strangers;

@@ -1,18 +1,18 @@
 //! Emission: the functions of a test as C11 that compilers take.
 //!
-//! The output means what `lower` says the test means. Plain accesses to atomic objects are made plain by a
-//! cast (unless they are to be seq_cst), operations of `<stdatomic.h>` on objects that one thread declares
-//! non-atomic go through a cast to the atomic type, and locals without an initialiser hold 0. It does not
+//! The output means what `lower` says the test means in C11: plain accesses to atomic objects stay as they are,
+//! operations of `<stdatomic.h>` on objects that one thread declares non-atomic go through a cast to the atomic
+//! type, and locals without an initialiser hold 0. It does not
 //! know compilers, nor how their output is read.
 
-use super::lower::{PlainAtomic, is_builtin};
+use super::lower::{is_builtin, is_pure};
 use super::respell;
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
     BinaryOp, Expr, ExprKind, FloatLit, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
 };
 use litmake_litmus::c::structs::structs;
-use litmake_litmus::c::types::{qualify, size_of};
+use litmake_litmus::c::types::{is_bool, qualify, size_of};
 use litmake_litmus::c::{print_declaration, print_function, print_statement};
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -46,10 +46,12 @@ pub struct EmitOptions {
     pub suffix: String,
     /// Let compilers inline helper functions.
     pub inline_helpers: bool,
-    /// The meaning of a plain access (`=`) to an atomic object.
-    pub plain_atomic: PlainAtomic,
     /// Which test of its translation unit it is.
     pub number: usize,
+    /// Whether plain accesses to atomic objects (`*x = 1`, `*x += 1`) are written as calls: for languages whose
+    /// atomic types lack these operators, or copy what they hold without being atomic, and for mappings, whose
+    /// rows stand for the calls.
+    pub calls: bool,
     /// Changes a type to the form in which the language writes it; `None` for C's own.
     pub spell: Option<fn(&Type) -> Type>,
     /// A word before each function and each variable, in languages where it says what they are for.
@@ -621,33 +623,34 @@ impl Rewrite<'_> {
                 ExprKind::Member { .. } => ExprKind::Unary(UnaryOp::Addr, Box::new(self.member(a))),
                 _ => ExprKind::Unary(UnaryOp::Addr, below(a)),
             },
-            ExprKind::Unary(UnaryOp::Deref, p) => {
-                ExprKind::Unary(UnaryOp::Deref, self.plain_pointer(p))
+            ExprKind::Unary(UnaryOp::Deref, _) | ExprKind::Index(..) | ExprKind::Member { .. } => {
+                match self.has_to_be_called(e) {
+                    true => return self.call("atomic_load", &[address(e)], e.span),
+                    false => return *self.target(e),
+                }
             }
-            ExprKind::Index(p, i) => ExprKind::Index(self.plain_pointer(p), below(i)),
             ExprKind::Unary(op, a) => ExprKind::Unary(*op, below(a)),
             ExprKind::Step { up, prefix, target } => {
-                ExprKind::Step { up: *up, prefix: *prefix, target: self.target(target) }
+                let op = if *up { BinaryOp::Add } else { BinaryOp::Sub };
+                match self.update(op, target, &Expr::int(1), *prefix) {
+                    Some(call) => return call,
+                    None => {
+                        ExprKind::Step { up: *up, prefix: *prefix, target: self.target(target) }
+                    }
+                }
             }
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, below(a), below(b)),
-            ExprKind::Assign(None, a, b) => ExprKind::Assign(None, below(a), below(b)),
-            ExprKind::Assign(op, a, b) => ExprKind::Assign(*op, self.target(a), below(b)),
+            ExprKind::Assign(None, a, b) if self.has_to_be_called(a) => {
+                return self.call("atomic_store", &[address(a), (**b).clone()], e.span);
+            }
+            ExprKind::Assign(op, a, b) => match op.and_then(|op| self.update(op, a, b, true)) {
+                Some(call) => return call,
+                None => ExprKind::Assign(*op, self.target(a), below(b)),
+            },
             ExprKind::Cond(a, b, c) => ExprKind::Cond(below(a), below(b), below(c)),
             ExprKind::Comma(a, b) => ExprKind::Comma(below(a), below(b)),
             ExprKind::Cast(ty, a) => ExprKind::Cast(ty.clone(), below(a)),
             ExprKind::SizeofExpr(a) => ExprKind::SizeofExpr(below(a)),
-            ExprKind::Member { .. } => {
-                let member = self.member(e);
-                match self.object(e) {
-                    Some(ty) if ty.is_atomic() && self.plain() => {
-                        let address =
-                            Expr::new(ExprKind::Unary(UnaryOp::Addr, Box::new(member)), e.span);
-                        let ty = qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
-                        ExprKind::Unary(UnaryOp::Deref, Box::new(cast(ty, address)))
-                    }
-                    _ => return member,
-                }
-            }
             ExprKind::Call(name, args) => return self.call(name, args, e.span),
             ExprKind::List(all) => ExprKind::List(all.iter().map(|e| self.expr(e)).collect()),
             // No compiler takes it; what it says of it names the place.
@@ -656,8 +659,7 @@ impl Rewrite<'_> {
         Expr::new(kind, e.span)
     }
 
-    /// The target of a compound assignment, which keeps its atomic type: it is one
-    /// read-modify-write.
+    /// A place in memory, or a variable, as it stands.
     fn target(&self, e: &Expr) -> Box<Expr> {
         let kind = match &e.kind {
             ExprKind::Unary(UnaryOp::Deref, p) => {
@@ -683,9 +685,34 @@ impl Rewrite<'_> {
         Expr::new(ExprKind::Member { base, arrow, name }, e.span)
     }
 
-    /// Whether plain accesses to atomic objects are plain.
-    fn plain(&self) -> bool {
-        self.options.plain_atomic == PlainAtomic::NonAtomic
+    /// Whether a plain access to a place is written as a call.
+    fn has_to_be_called(&self, e: &Expr) -> bool {
+        let is_variable = matches!(e.kind, ExprKind::Name(_));
+        self.options.calls && !is_variable && self.object(e).is_some_and(|ty| ty.is_atomic())
+    }
+
+    /// A read-modify-write of an atomic place as a call whose value is the new one, or else the old
+    /// one; `None` if it has no call.
+    fn update(&self, op: BinaryOp, place: &Expr, value: &Expr, new: bool) -> Option<Expr> {
+        let name = match op {
+            BinaryOp::Add => "atomic_fetch_add",
+            BinaryOp::Sub => "atomic_fetch_sub",
+            BinaryOp::And => "atomic_fetch_and",
+            BinaryOp::Or => "atomic_fetch_or",
+            BinaryOp::Xor => "atomic_fetch_xor",
+            _ => return None,
+        };
+        let ty = self.object(place).filter(|_| self.has_to_be_called(place))?;
+        if !matches!(ty.bare(), Type::Int { .. }) || is_bool(&ty) || !is_pure(value) {
+            return None;
+        }
+        let old = self.call(name, &[address(place), value.clone()], place.span);
+        if !new {
+            return Some(old);
+        }
+        let kind = ExprKind::Binary(op, Box::new(old), Box::new(self.expr(value)));
+        let sum = Box::new(Expr::new(kind, place.span));
+        Some(Expr::new(ExprKind::Cast(ty.bare().clone(), sum), place.span))
     }
 
     /// The type of an object, where that is plain to see.
@@ -701,18 +728,6 @@ impl Rewrite<'_> {
                 Some(qualify(ty.clone(), object.is_const(), object.is_volatile(), false))
             }
             _ => None,
-        }
-    }
-
-    /// A pointer through which there is a plain access.
-    fn plain_pointer(&self, p: &Expr) -> Box<Expr> {
-        let out = self.expr(p);
-        match self.pointee(p) {
-            Some(ty) if ty.is_atomic() && self.options.plain_atomic == PlainAtomic::NonAtomic => {
-                let ty = qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
-                Box::new(cast(ty, out))
-            }
-            _ => Box::new(out),
         }
     }
 
@@ -789,6 +804,10 @@ fn takes_pointer(name: &str, arg: usize) -> bool {
         || name == "__atomic_compare_exchange";
     let cas = name.contains("compare_exchange") || name == "WCAS" || name == "SCAS";
     by_pointer || (cas && arg == 1)
+}
+
+fn address(place: &Expr) -> Expr {
+    Expr::new(ExprKind::Unary(UnaryOp::Addr, Box::new(place.clone())), place.span)
 }
 
 fn cast(pointee: Type, e: Expr) -> Expr {

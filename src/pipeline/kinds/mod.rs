@@ -154,6 +154,11 @@ macro_rules! kinds {
                     $(Kind::$Kind(options) => options,)*
                 }
             }
+
+            /// Whether stages of the kind judge something, or tell two sides apart.
+            pub fn judges(&self) -> bool {
+                self.options().judges() || matches!(self, Kind::Diff(_))
+            }
         }
 
         impl Stage {

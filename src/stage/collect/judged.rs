@@ -1,7 +1,7 @@
 //! Counts what a run judged of what was asked of it: the comparisons of each stage that judges. If
 //! no stage judges, the results of the last stages count.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::layout::Group;
 use super::super::mixes::Mixed;
@@ -50,10 +50,7 @@ pub type UndefinedIn = (usize, String);
 /// The verdict on a run, without its errors, and the tests whose sources are undefined.
 pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
     let plan = run.plan;
-    let judges = |i: &usize| {
-        let kind = &plan.nodes[*i].kind;
-        kind.options().judges() || matches!(kind, Kind::Diff(_))
-    };
+    let judges = |i: &usize| plan.nodes[*i].kind.judges();
     let mut stages: Vec<usize> = (0..plan.nodes.len()).filter(judges).collect();
     if stages.is_empty() {
         let is_used = |i: &usize| plan.nodes.iter().any(|node| node.inputs.contains(i));
@@ -62,6 +59,7 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
     let part = run.engine.options.part;
     let mut out = Verdict {
         shard: part.filter(|(_, n)| *n > 1).map(|(i, n)| format!("{i}/{n}")),
+        only: plan.only.clone(),
         stopped,
         ..Verdict::default()
     };
@@ -82,9 +80,10 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
         }
     }
     let mut undefined = Vec::new();
+    let mut plain_atomics = BTreeSet::new();
     for (_, stages) in groups {
         if let [i] = stages[..] {
-            each(run, i, &mut out, &mut |out, came, n, test| {
+            each(run, i, &mut out, &mut plain_atomics, &mut |out, came, n, test| {
                 add(out, i, came, None, n, run);
                 undefined.extend((came == Came::Undefined).then(|| (i, test.to_string())));
             });
@@ -92,7 +91,9 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
         }
         let mut all: BTreeMap<String, Vec<(usize, Came)>> = BTreeMap::new();
         for i in stages {
-            each(run, i, &mut out, &mut |out, came, n, test| match test.is_empty() {
+            each(run, i, &mut out, &mut plain_atomics, &mut |out, came, n, test| match test
+                .is_empty()
+            {
                 true => add(out, i, came, None, n, run),
                 false => all.entry(test.to_string()).or_default().push((i, came)),
             });
@@ -106,6 +107,7 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
             undefined.extend((worst == Came::Undefined).then_some((i, test)));
         }
     }
+    out.plain_atomics = plain_atomics.len() as u64;
     (out, undefined)
 }
 
@@ -131,8 +133,15 @@ fn add(out: &mut Verdict, i: usize, came: Came, other: Option<Came>, n: u64, run
     }
 }
 
-/// Calls `f` for each item of a stage; with an empty name for items that have none.
-fn each(run: &Ran, i: usize, out: &mut Verdict, f: &mut dyn FnMut(&mut Verdict, Came, u64, &str)) {
+/// Calls `f` for each item of a stage; with an empty name for items that have none. Adds the names of
+/// tests whose sources have plain accesses to atomic objects.
+fn each(
+    run: &Ran,
+    i: usize,
+    out: &mut Verdict,
+    plain_atomics: &mut BTreeSet<String>,
+    f: &mut dyn FnMut(&mut Verdict, Came, u64, &str),
+) {
     let (engine, label) = (run.engine, &run.plan.nodes[i].label);
     let at = run.built.node_of[i];
     let mut list = engine.graph.root(at);
@@ -154,7 +163,7 @@ fn each(run: &Ran, i: usize, out: &mut Verdict, f: &mut dyn FnMut(&mut Verdict, 
         return;
     }
     // Most items have one of a few results.
-    let mut known: HashMap<(Digest, bool), Came> = HashMap::new();
+    let mut known: HashMap<(Digest, bool), (Came, bool)> = HashMap::new();
     for (s, shard) in engine.shards_of(at).into_iter().enumerate() {
         let (Some(_), Ok(cells)) = (shard, engine.cells(at, s)) else {
             let why = if out.stopped { STOPPED } else { "not reached" };
@@ -162,16 +171,33 @@ fn each(run: &Ran, i: usize, out: &mut Verdict, f: &mut dyn FnMut(&mut Verdict, 
             continue;
         };
         for (row, cell) in cells.iter().enumerate() {
-            let came = *known
+            let (came, plain) = *known
                 .entry((cell.content, cell.state.usable()))
                 .or_insert_with(|| came(run, i, cell, engine.content(at, s, row, *cell)));
-            f(out, came, 1, &root.rows(s)[row].name);
+            let name = &root.rows(s)[row].name;
+            if plain {
+                plain_atomics.insert(name.to_string());
+            }
+            f(out, came, 1, name);
         }
     }
 }
 
-/// What an item came to, from its cell and the content of the cell.
-fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> Came {
+/// What an item came to, from its cell and the content of the cell, and whether its source has plain
+/// accesses to atomic objects.
+fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> (Came, bool) {
+    let mut plain_atomics = false;
+    let came = come_to(run, i, cell, bytes, &mut plain_atomics);
+    (came, plain_atomics)
+}
+
+fn come_to(
+    run: &Ran,
+    i: usize,
+    cell: &Cell,
+    bytes: Result<Vec<u8>, Failure>,
+    plain_atomics: &mut bool,
+) -> Came {
     let kind = &run.plan.nodes[i].kind;
     let bytes = match bytes {
         Ok(bytes) => bytes,
@@ -190,7 +216,8 @@ fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> Ca
     let unreadable = |failure: Failure| Came::Failed(failure.kind);
     match kind {
         Kind::Compare(_) if !run.engine.graph.nodes[run.built.node_of[i]].joined.is_empty() => {
-            match Mixed::decode(&bytes) {
+            let mixed = Mixed::decode(&bytes).inspect(|m| *plain_atomics = m.plain_atomics);
+            match mixed {
                 Ok(mixed) if mixed.undefined => Came::Undefined,
                 Ok(mixed) if mixed.tests == 0 => Came::Lacking("has no mixes"),
                 Ok(mixed) if mixed.unknown > 0 => Came::Lacking("some mixes have no outcomes"),
@@ -198,7 +225,9 @@ fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> Ca
                 Err(failure) => unreadable(failure),
             }
         }
-        Kind::Compare(_) => match Compared::decode(&bytes) {
+        Kind::Compare(_) => match Compared::decode(&bytes)
+            .inspect(|verdict| *plain_atomics = verdict.plain_atomics)
+        {
             Ok(verdict) if verdict.undefined => Came::Undefined,
             Ok(verdict) => bounded(verdict.cut),
             Err(failure) => unreadable(failure),
@@ -220,7 +249,9 @@ fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> Ca
             Ok(_) => Came::Judged,
             Err(_) => Came::Failed(FailureKind::Item),
         },
-        Kind::Simulate(_) => match Allowed::decode(&bytes) {
+        Kind::Simulate(_) => match Allowed::decode(&bytes)
+            .inspect(|allowed| *plain_atomics = allowed.plain_atomics)
+        {
             Ok(allowed) => bounded(allowed.cut),
             Err(failure) => unreadable(failure),
         },

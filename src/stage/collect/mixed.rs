@@ -12,7 +12,7 @@ use litmake_mix::By;
 use litmake_pipeline::kinds::Kind;
 use litmake_profile::Profile;
 use litmake_report::{
-    Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
+    Clash, Class, Coded, Compatibility, Error, Finding, FirstCode, Judged, Mixes, Outcomes, Report,
 };
 
 /// A `compare` stage over mixes, while its results are collected.
@@ -29,6 +29,8 @@ struct Stage<'a> {
     /// The node of the graph with the tests, and the list of mixes.
     tests: usize,
     mixes: usize,
+    /// Whether the run takes a part of the tests.
+    is_part: bool,
     /// How many mixes of each test this run simulated.
     simulated: BTreeMap<String, u64>,
 }
@@ -64,6 +66,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
         further: run.further(i),
         tests: mixes.tests,
         mixes: list,
+        is_part: engine.options.part.is_some_and(|(_, n)| n > 1),
         simulated,
     };
     let mut all = Vec::new();
@@ -198,10 +201,7 @@ impl Stage<'_> {
         }
         let mut adds_nothing: BTreeSet<usize> = (1..n).collect();
         let (mut assignments, mut combinations) = (0u128, 0u128);
-        let mut mappings: BTreeMap<String, Vec<Coded>> = BTreeMap::new();
-        // The operations and profiles whose code is recorded; only the first code of an operation
-        // counts.
-        let mut told: BTreeSet<(String, usize)> = BTreeSet::new();
+        let mut first: BTreeMap<String, FirstCode> = BTreeMap::new();
         for (item, mixed) in all {
             let add = |sum: &mut u128, text: &str| {
                 *sum = sum.saturating_add(text.parse().unwrap_or(u128::MAX));
@@ -210,20 +210,12 @@ impl Stage<'_> {
             add(&mut combinations, &mixed.combinations);
             adds_nothing.retain(|p| mixed.adds_nothing.contains(p) || !mixed.usable.contains(p));
             for (operation, codes) in &mixed.operations {
-                let all = mappings.entry(operation.clone()).or_default();
+                let of = first.entry(operation.clone()).or_default();
                 for (code, profiles) in codes {
-                    let new: Vec<usize> = profiles
-                        .iter()
-                        .filter(|p| told.insert((operation.clone(), **p)))
-                        .copied()
-                        .collect();
-                    if new.is_empty() {
-                        continue;
-                    }
-                    let names = self.names(&new);
-                    match all.iter_mut().find(|c| c.code == *code) {
-                        Some(old) => old.profiles.extend(names),
-                        None => all.push(Coded { code: code.clone(), profiles: names }),
+                    for p in profiles {
+                        if of.get(p).is_none_or(|(before, _)| item < before) {
+                            of.insert(*p, (item.clone(), code.clone()));
+                        }
                     }
                 }
             }
@@ -254,6 +246,14 @@ impl Stage<'_> {
                     sum.first.get_or_insert_with(|| item.clone());
                 }
             }
+        }
+        let mut mappings: BTreeMap<String, Vec<Coded>> = BTreeMap::new();
+        for (operation, code) in first {
+            let mut distinct = Coded::distinct(code, &self.profiles);
+            if !self.is_part {
+                distinct.iter_mut().for_each(|coded| coded.first.clear());
+            }
+            mappings.insert(operation, distinct);
         }
         let named = |(set, mut sum): (Vec<usize>, Judged)| {
             sum.profiles = self.names(&set);

@@ -246,12 +246,16 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         }
         // A wrong test fails in every stage that reads it, and an error of a compiler can come with
         // each thread. Each is reported once.
+        // Stages of one kind that differ in a test's preparation or in the model fail alike.
         let once = match (is_wrong, is_thread) {
-            (true, _) => Some((item.clone(), failure.told(&item))),
-            (false, true) => Some((format!("{label} {test}"), message.clone())),
-            (false, false) => None,
+            (true, _) => (item.clone(), failure.told(&item)),
+            (false, true) => (format!("{label} {test}"), failure.told_of("", &item)),
+            (false, false) => {
+                let profile = of.profile.as_ref().map_or("", |p| &p.name);
+                (format!("{} {profile} {item}", of.kind.name()), message.clone())
+            }
         };
-        if once.is_some_and(|once| !said.insert(once)) {
+        if !said.insert(once) {
             continue;
         }
         // Outputs say themselves that it is an error.

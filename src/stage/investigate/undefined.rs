@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::Investigator;
 use crate::collect::{Ran, UndefinedIn};
 use litmake_base::diag::Source;
+use litmake_litmus as litmus;
 use litmake_litmus::execution::{Event, Execution};
-use litmake_litmus::{self as litmus, Body, Test, Type};
 use litmake_report::Report;
 use litmake_report::verdict::{UNDEFINED, Undefined};
 use litmake_sim::{Options, Simulator};
@@ -53,26 +53,8 @@ impl Investigator<'_> {
         }
         let one = simulator.undefined(&test, ready, &options).ok()??;
         let events = in_question(&one);
-        let plain = events.iter().filter_map(|e| one.events.get(*e)).any(|e| is_odd(&test, e));
-        let why = race(&one, &events)?;
-        Some(if plain { format!("{why} ({ODD})") } else { why })
+        race(&one, &events)
     }
-}
-
-/// How litmake reads an access such as `*x = 1` of an atomic object, where C reads it otherwise.
-const ODD: &str = "an access of an atomic object without an atomic operation, such as `*x`, is read as herd reads it: \
-                   not atomic; in C it is seq_cst, so write `atomic_load` or `atomic_store`";
-
-/// Whether an event is a plain access of an object that the test declares atomic.
-fn is_odd(test: &Test, event: &Event) -> bool {
-    let Some(Body::C(f)) = event.thread.and_then(|t| test.threads.get(usize::from(t))) else {
-        return false;
-    };
-    let is_atomic = |ty: &Type| matches!(ty.bare(), Type::Pointer(to) if to.is_atomic());
-    event.text.contains("NA")
-        && f.params
-            .iter()
-            .any(|p| is_atomic(&p.ty) && event.text.contains(&format!("[{}]", p.name)))
 }
 
 /// The events of the check that makes the behaviour undefined.

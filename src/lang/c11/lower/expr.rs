@@ -299,6 +299,11 @@ impl Lower<'_> {
 
     /// The annotations of a plain access to an object.
     pub(super) fn plain_tags(&self, object: &Type) -> Tags {
+        if object.is_atomic()
+            && let Some(met) = self.options.met
+        {
+            met.set(true);
+        }
         let atomic = object.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst;
         let tags = if atomic { tag::C_A | tag::C_SC } else { tag::C_NA };
         volatile(object, tags)

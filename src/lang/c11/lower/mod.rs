@@ -9,8 +9,8 @@
 //!   and a shift by the width or more gives 0 (or the sign). The code also says that the behaviour
 //!   is undefined then ([`Op::Undefined`](litmake_ops::Op::Undefined)), but for atomic operations,
 //!   which wrap around in C, and for the kernel, which is compiled so that all does.
-//! - A plain access to an atomic object is non-atomic, as in herd, unless [`Options`] say that
-//!   it is seq_cst, as in C. Compound assignments and `++` on atomic objects, which herd does
+//! - A plain access to an atomic object is seq_cst, as in C, unless [`Options`] say that it is
+//!   non-atomic, as in herd. Compound assignments and `++` on atomic objects, which herd does
 //!   not have, are always seq_cst read-modify-writes.
 //! - Floating point has no state: what is rounded goes to the nearest, and exceptions are not seen.
 //!   A number out of an integer's range becomes the nearest integer.
@@ -20,7 +20,7 @@
 //! - Calls of helper functions are taken in left to right.
 //! - `&&`, `||` and `?:` branch only where what they may leave out has an effect.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 mod atomic;
 mod build;
@@ -44,18 +44,20 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// The meaning of a plain access (`*x`, `*x = 1`) to an object of atomic type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlainAtomic {
-    /// Herd's reading: it is non-atomic, whatever the type.
-    #[default]
-    NonAtomic,
     /// C's reading: it is seq_cst.
+    #[default]
     SeqCst,
+    /// Herd's reading: it is non-atomic, whatever the type.
+    NonAtomic,
 }
 
 /// How a test is read where readers differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
     /// The meaning of a plain access to an object of atomic type.
     pub plain_atomic: PlainAtomic,
+    /// Set if there is such an access.
+    pub met: Option<&'a Cell<bool>>,
 }
 
 /// The most helper functions that are inlined one inside another.
@@ -71,8 +73,9 @@ pub fn thread<'a>(
     f: &'a Function,
     helpers: &'a [Function],
     symbols: &mut dyn Symbols,
+    options: Options<'a>,
 ) -> Result<Code> {
-    thread_with(source, f, helpers, symbols, Options::default())
+    lower(source, f, helpers, symbols, options, None)
 }
 
 /// The code of a thread under a model that adds to C.
@@ -81,6 +84,7 @@ pub fn thread_in(
     f: &Function,
     helpers: &[Function],
     symbols: &mut dyn Symbols,
+    options: Options,
     dialect: &Dialect,
 ) -> Result<Code> {
     let meant = |f: &Function| -> Result<Function> {
@@ -95,7 +99,7 @@ pub fn thread_in(
     };
     let f = meant(f)?;
     let helpers: Vec<Function> = helpers.iter().map(meant).collect::<Result<_>>()?;
-    lower(source, &f, &helpers, symbols, Options::default(), Some(dialect))
+    lower(source, &f, &helpers, symbols, options, Some(dialect))
 }
 
 /// The type that an object has under such a model.
@@ -103,23 +107,12 @@ pub fn object_in(dialect: &Dialect, ty: &litmake_litmus::Type) -> litmake_litmus
     if dialect.kernel { untyped::object(ty) } else { ty.clone() }
 }
 
-/// See [`thread`].
-pub fn thread_with<'a>(
-    source: &'a Source,
-    f: &'a Function,
-    helpers: &'a [Function],
-    symbols: &mut dyn Symbols,
-    options: Options,
-) -> Result<Code> {
-    lower(source, f, helpers, symbols, options, None)
-}
-
 fn lower<'a>(
     source: &'a Source,
     f: &'a Function,
     helpers: &'a [Function],
     symbols: &mut dyn Symbols,
-    options: Options,
+    options: Options<'a>,
     dialect: Option<&'a Dialect>,
 ) -> Result<Code> {
     let mut l = Lower {
@@ -239,7 +232,7 @@ impl<'a> Frame<'a> {
 struct Lower<'a> {
     source: &'a Source,
     helpers: &'a [Function],
-    options: Options,
+    options: Options<'a>,
     /// The additions of the model to C.
     dialect: Option<&'a Dialect>,
     /// The number of statements around that the code depends on by control.
@@ -769,7 +762,7 @@ impl<'a> Lower<'a> {
 }
 
 /// Whether an expression only computes with locals and constants.
-fn is_pure(e: &Expr) -> bool {
+pub(super) fn is_pure(e: &Expr) -> bool {
     !e.any(&mut |e| {
         matches!(
             e.kind,

@@ -1,5 +1,7 @@
 //! Each operation of `<stdatomic.h>`: its events, their annotations and its result.
 
+use std::cell::Cell;
+
 use super::super::PlainAtomic;
 use super::*;
 use litmake_ops::tag;
@@ -62,7 +64,7 @@ fn each_operation() {
         ("atomic_init(x, 5)", NA, 5),
         ("atomic_flag_clear_explicit((atomic_flag*)x, memory_order_release)", REL, 0),
         ("__atomic_clear((bool*)x, __ATOMIC_SEQ_CST)", SC, 0),
-        ("*x = 5", NA, 5),
+        ("*x = 5", SC, 5),
     ];
     for (call, tags_of_it, memory) in stores {
         let out = run_once(&format!("P0(atomic_int* x) {{ {call}; }}"), &ints(&[("x", 6)]));
@@ -102,11 +104,18 @@ fn plain_accesses() {
                 { *x = 1; *y = *x; int a = *z; atomic_store_explicit(v, 1, memory_order_relaxed); }";
     let volatile = tag::C_VOLATILE;
     let out = run_once(text, &[]);
-    assert_eq!(tags(&out), [NA, NA, NA | volatile, NA, RLX | volatile]);
-    let c = Options { plain_atomic: PlainAtomic::SeqCst };
-    let (code, names) = lower_with(&[text], c).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(tags(&out), [NA, NA, NA | volatile, SC, RLX | volatile]);
+    let met = Cell::new(false);
+    let herd = Options { plain_atomic: PlainAtomic::NonAtomic, met: Some(&met) };
+    let (code, names) = lower_with(&[text], herd).unwrap_or_else(|e| panic!("{e}"));
     let out = run(&code, &names, &[]);
-    assert_eq!(tags(&out[0]), [NA, NA, NA | volatile, SC, RLX | volatile]);
+    assert_eq!(tags(&out[0]), [NA, NA, NA | volatile, NA, RLX | volatile]);
+    assert!(met.get());
+    // What is read alike by all is not told.
+    met.set(false);
+    let alike = "P0(int* x, atomic_int* z) { *x = 1; *z += 1; (*z)++; atomic_store(z, 1); }";
+    lower_with(&[alike], herd).unwrap_or_else(|e| panic!("{e}"));
+    assert!(!met.get());
 }
 
 /// The traces and results of a compare-exchange on `x` = 6.

@@ -67,7 +67,7 @@ static __attribute__((noinline)) int t7_get(atomic_int *p) {
 
 void t7_P0(atomic_int *x, volatile int *y, int *out_P0_r0, int *out_P0_r1) {
   int r1 = 0;
-  *(int *)x = 1;
+  *x = 1;
   int r0 = t7_get(x);
   if (r0) {
     r1 = *y;
@@ -221,8 +221,9 @@ fn operations_get_the_types_that_compilers_want() {
     for (ty, statement, expected) in [
         ("int", "atomic_store(x, 1);", "atomic_store((atomic_int *)x, 1);"),
         ("volatile int", "atomic_load(x);", "atomic_load((volatile atomic_int *)x);"),
-        ("atomic_int", "int a = *(x + 1);", "int a = *(int *)(x + 1);"),
-        ("atomic_int", "x[1] = 2;", "((int *)x)[1] = 2;"),
+        ("atomic_int", "int a = *(x + 1);", "int a = *(x + 1);"),
+        ("atomic_int", "x[1] = 2;", "x[1] = 2;"),
+        ("atomic_int", "*x = *y;", "*x = *y;"),
         ("atomic_int", "*x += 2;", "*x += 2;"),
         ("atomic_int", "atomic_load(&*x);", "atomic_load(x);"),
         (
@@ -243,8 +244,18 @@ fn operations_get_the_types_that_compilers_want() {
         let body = text.lines().nth(1).unwrap_or("").trim().to_string();
         assert_eq!(body, expected);
     }
-    let as_in_c =
-        EmitOptions { plain_atomic: super::super::PlainAtomic::SeqCst, ..EmitOptions::default() };
-    let f = parse("P0(atomic_int* x) { *x = 1; }").unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(emit_body(&f, "f", &as_in_c), "void f(atomic_int *x) {\n  *x = 1;\n}\n");
+    let called = EmitOptions { calls: true, ..options };
+    for (statement, expected) in [
+        ("*x = 1;", "atomic_store(x, 1);"),
+        ("y[1] = *x;", "atomic_store(&y[1], atomic_load(x));"),
+        ("int r = (*x)++;", "int r = atomic_fetch_add(x, 1);"),
+        ("int r = --*x;", "int r = (int)(atomic_fetch_sub(x, 1) - 1);"),
+        ("*x |= 2;", "(int)(atomic_fetch_or(x, 2) | 2);"),
+        ("*x *= 2;", "*x *= 2;"),
+        ("*z = *x;", "*z = atomic_load(x);"),
+    ] {
+        let f = parse(&format!("P0(atomic_int* x, atomic_int* y, int* z) {{ {statement} }}"));
+        let text = emit_body(&f.unwrap_or_else(|e| panic!("{e}")), "f", &called);
+        assert_eq!(text.lines().nth(1).unwrap_or("").trim(), expected);
+    }
 }

@@ -8,7 +8,7 @@ mod integers;
 mod meaning;
 mod syntax;
 
-use super::lower::{Options, thread_with};
+use super::lower::{Options, thread};
 use litmake_base::diag::{Result, Source, Span};
 use litmake_litmus::c::ast::Function;
 use litmake_litmus::c::parse_function;
@@ -50,7 +50,7 @@ pub fn lower_with(texts: &[&str], options: Options) -> Result<(Code, Names)> {
     }
     let (source, _) = source(texts[0]);
     let mut names = Names::default();
-    let code = thread_with(&source, &functions[0], &functions[1..], &mut names, options)?;
+    let code = thread(&source, &functions[0], &functions[1..], &mut names, options)?;
     Ok((code, names))
 }
 

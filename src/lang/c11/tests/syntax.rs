@@ -469,7 +469,7 @@ proptest! {
     fn arbitrary_trees(body in prop::collection::vec(some_statement(), 0..4)) {
         let f = Function { name: "P0".into(), told: Default::default(), params: Vec::new(), ret: Type::Void, body, span: Span::default() };
         let (source, _) = source("");
-        let _ = thread_with(&source, &f, &[], &mut Names::default(), Options::default());
+        let _ = thread(&source, &f, &[], &mut Names::default(), Options::default());
     }
 
     #[test]
