@@ -462,3 +462,89 @@ pub(super) fn processor() -> String {
         text.lines().filter(|l| told.iter().any(|t| l.starts_with(t))).collect();
     lines.into_iter().collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use litmake_base::records::Nowhere;
+
+    #[test]
+    fn a_file_has_one_name_whichever_way_leads_to_it() {
+        let name = below_usr(PathBuf::from("/bin/sh"));
+        let file = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).unwrap();
+        assert_eq!(file(&name), file(Path::new("/bin/sh")));
+        if Path::new("/usr/bin/sh").canonicalize().ok() == Path::new("/bin/sh").canonicalize().ok()
+        {
+            assert_eq!(name, Path::new("/usr/bin/sh"));
+        }
+        assert_eq!(below_usr("/usr/bin/env".into()), Path::new("/usr/bin/env"));
+        assert_eq!(below_usr("/etc/passwd".into()), Path::new("/etc/passwd"));
+        assert_eq!(below_usr("/no/such/file".into()), Path::new("/no/such/file"));
+    }
+
+    /// A folder with a file `real/file`, and a link `way` to `real`.
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(at.join("real")).unwrap();
+        std::fs::write(at.join("real/file"), "1").unwrap();
+        symlink("real", at.join("way")).unwrap();
+        (dir, at)
+    }
+
+    fn seen(path: &Path, look: Look) -> Evidence {
+        Evidence::collect([(path.to_path_buf(), look)], [], &Looks::default(), &Nowhere)
+    }
+
+    #[test]
+    fn links_and_folders_on_the_way_are_evidence() {
+        let (_dir, at) = place();
+        let found = seen(&at.join("way/../way/file"), Look::Content);
+        let looked: Vec<(&Path, Look)> = found.iter().map(|(path, look, _)| (path, look)).collect();
+        assert!(looked.contains(&(&at.join("way"), Look::Link)), "{looked:?}");
+        assert!(looked.contains(&(&at.join("real"), Look::Kind)), "{looked:?}");
+        assert!(!looked.iter().any(|(path, _)| *path == at.join("real/file")), "{looked:?}");
+        let missing = seen(&at.join("way/none"), Look::Kind);
+        assert_eq!(
+            missing.iter().count(),
+            1,
+            "a path that is missing is missing whatever leads to it"
+        );
+        // Another link to the same file is other evidence.
+        symlink("real", at.join("other")).unwrap();
+        let other = seen(&at.join("other/file"), Look::Content);
+        assert_ne!(found.seen(), other.seen());
+    }
+
+    #[test]
+    fn what_was_touched_what_was_exchanged_and_what_stayed_are_told_apart() {
+        let (_dir, at) = place();
+        let file = at.join("way/file");
+        let looks = Looks::default();
+        let looked = [(file.clone(), Look::Content), (at.clone(), Look::Names)];
+        let evidence = Evidence::collect(looked, [], &looks, &Nowhere);
+        let begin = looks.now();
+        let standing = |since| looks.standing(&evidence, since, &Nowhere);
+        assert_eq!(standing(begin), Standing::Unchanged);
+        // Written again with equal content: as if another had been there in between.
+        std::fs::write(at.join("new"), "1").unwrap();
+        std::fs::rename(at.join("new"), at.join("real/file")).unwrap();
+        assert_eq!(standing(begin), Standing::Touched(&file));
+        assert_eq!(standing(looks.now()), Standing::Unchanged, "for work that begins now");
+        assert_eq!(standing(begin), Standing::Touched(&file), "for all work that had begun before");
+        // The folder in which it lies is exchanged and put back.
+        let begin = looks.now();
+        std::fs::rename(at.join("real"), at.join("kept")).unwrap();
+        std::fs::rename(at.join("kept"), at.join("real")).unwrap();
+        assert!(matches!(standing(begin), Standing::Touched(_)));
+        assert_eq!(looks.moved(), None);
+        std::fs::write(at.join("more"), "").unwrap();
+        assert_eq!(standing(looks.now()), Standing::Changed(&at), "a name more in a listed folder");
+        assert_eq!(looks.moved(), Some(at.clone()));
+        assert!(looks.is_moved(&evidence));
+        looks.begin_anew();
+        assert!(!looks.is_moved(&evidence));
+    }
+}
