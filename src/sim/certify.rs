@@ -44,7 +44,7 @@ impl Simulator {
             let message = format!("{}: there is no certificate: {what}", test.name);
             Diag::new(message).kind(FailureKind::Unsupported)
         };
-        let mut program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
+        let mut program = self.program(test, model, options)?;
         program.filter = None;
         let program = &program;
         let Some(fast) = &model.fast else {
