@@ -394,7 +394,7 @@ fn what_was_seen_here_holds_in_a_sandbox_with_the_same_files() {
         ("/nothing", Look::Link),
     ];
     let others = others.map(|(path, look)| (PathBuf::from(path), look));
-    let seen = Evidence::collect(looks.into_iter().chain(others), &Looks::default(), &Nowhere);
+    let seen = Evidence::collect(looks.into_iter().chain(others), [], &Looks::default(), &Nowhere);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("seen");
     std::fs::write(&file, serde_json::to_string(&seen).unwrap()).unwrap();
