@@ -238,7 +238,7 @@ fn run(args: &Args) -> Result<u8> {
     let pipeline = pipeline(&question, &paths);
     let mut passes = |report: &mut Report, investigator: &mut Investigator| {
         let mut evidence = |finding: &mut Finding| investigator.explain(finding);
-        super::passes::explain(report, &args.profile, &models, &mut evidence)
+        super::culprits::explain(report, &args.profile, &models, &mut evidence)
     };
     let look = args.passes || args.issue.is_some() && args.split().by().is_none();
     let look: Option<Look> = if look { Some(&mut passes) } else { None };

@@ -17,6 +17,7 @@ mod completions;
 mod confidence;
 mod cpu;
 mod crash;
+mod culprits;
 mod details;
 mod diff;
 mod doctor;

@@ -1,4 +1,4 @@
-//! `litmake passes` and `litmake check --passes`: say what the passes of a compiler do to tests.
+//! `litmake passes`: says what the passes of a compiler do to tests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,27 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use litmake::base::failure::{Failure, FailureKind};
+use litmake::base::failure::FailureKind;
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
-use litmake::passes::blame::{self, FRONT_END, Omitted, Passes};
-use litmake::passes::cross::{Asked, Opinion};
-use litmake::passes::gcc::Pass;
-use litmake::passes::judge::{Court, State};
+use litmake::passes::blame::Passes;
+use litmake::passes::judge::Court;
 use litmake::passes::known::Known;
-use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::spirv::{self, Tools};
 use litmake::passes::survey::Survey;
-use litmake::passes::{gcc, machine, omit, without};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
-use litmake::report::bugs::join_shown;
-use litmake::report::passes::{Culprit, Sure, side_by_side};
+use litmake::report::passes::side_by_side;
+use litmake::report::state_text;
 use litmake::report::verdict::{Verdict, reason};
-use litmake::report::{Class, Finding, Report, Status, state_text};
 use litmake::stage::compilers::Compilers;
 use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile::{Compiler, request};
@@ -35,7 +30,7 @@ use litmake::toolchain::runtime::Runtime;
 
 use super::common::CacheArgs;
 use super::compile::StorageArg;
-use super::{common, findings};
+use super::{common, culprits};
 
 /// Say whether passes of LLVM or of spirv-opt add outcomes to tests.
 ///
@@ -233,7 +228,7 @@ fn run(args: &Args) -> Run<u8> {
                 passes.machine = None;
                 table.add(&steps(&passes));
                 let said = match passes.guilty {
-                    Some(_) => format!("{}:\n{}", test.name, said(&passes).lines()),
+                    Some(_) => format!("{}:\n{}", test.name, culprits::said(&passes).lines()),
                     None => String::new(),
                 };
                 (serde_json::json!(passes), said)
@@ -515,300 +510,4 @@ impl Table {
         }
         out
     }
-}
-
-/// Finds the responsible pass for each bug of one compiler, and joins bugs of one pass.
-/// `evidence` finds the executions behind a finding.
-pub fn explain(
-    report: &mut Report,
-    profiles: &[String],
-    models: &[String],
-    evidence: &mut dyn FnMut(&mut Finding),
-) -> Result<()> {
-    let stop = common::stop();
-    let mut court = Court::new(models)?;
-    for finding in &mut report.findings {
-        // A write to a location that the source only reads can be found in the code, too. A crash
-        // that showed only in a run cannot.
-        let in_code = finding.class == Class::Concurrency || !finding.faults.is_empty();
-        let asked = in_code && finding.status != Status::Fixed && finding.label.is_empty();
-        if !asked {
-            continue;
-        }
-        if stop.asked() {
-            break;
-        }
-        let found = culprit(finding, profiles, &mut court, &stop);
-        if let Some(mechanism) = finding.mechanism.as_mut().filter(|_| found.sure == Sure::Shown) {
-            mechanism.pass = found.short().to_string();
-            // A pass on intermediate code is the same for every target.
-            if found.target.is_empty() {
-                mechanism.target.clear();
-            }
-        }
-        finding.pass = Some(found);
-        evidence(finding);
-    }
-    join_shown(report);
-    Ok(())
-}
-
-fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Stop) -> Culprit {
-    let unknown = |why: String| Culprit { why, ..Culprit::default() };
-    let mut found = || -> std::result::Result<Culprit, String> {
-        let [name] = &finding.profiles[..] else {
-            return Err("the code is of several compilers".into());
-        };
-        let asked = profiles.iter().map(|p| common::find_profile(&Disk, p));
-        let profile = asked
-            .filter_map(Result::ok)
-            .find(|p| p.name == *name)
-            .ok_or_else(|| format!("there is no profile `{name}`"))?;
-        let program = process::find(&profile.compiler)
-            .ok_or_else(|| format!("the compiler `{}` is not installed", profile.compiler))?;
-        let runtime = Runtime::of(&profile, &program);
-        let compiler = findings::compiler(finding, &profile, &program, &runtime, stop);
-        let (source, _, outcomes) = finding.smallest();
-        let test =
-            litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
-        let is_gcc = profile.maker() == "gcc";
-        if let [place, ..] = &finding.faults[..] {
-            if is_gcc {
-                return Err("what writes is not looked for in dumps of gcc".into());
-            }
-            // The finding names the place as in the whole test, before reduction.
-            let whole = litmus::read(&Source::new(finding.test.as_str(), &*finding.source));
-            let whole = whole.map_err(|e| e.to_string())?;
-            return of_write(&compiler, &whole, place).map_err(|e| e.text());
-        }
-        if is_gcc {
-            let shown = &outcomes.forbidden;
-            return of_gcc(&compiler, &test, finding, shown, court).map_err(|e| e.text());
-        }
-        let shown = &outcomes.forbidden;
-        let thread = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
-        let passes = blame::blame(&compiler, &test, court, shown, thread).map_err(|e| e.text())?;
-        let mut out = said(&passes);
-        if passes.guilty.is_none() && !out.pass.is_empty() {
-            out.target = profile.arch.name().to_string();
-        }
-        Ok(out)
-    };
-    found().unwrap_or_else(unknown)
-}
-
-/// Finds the pass that added a write to a location which the source only reads.
-fn of_write(
-    compiler: &Compiler,
-    test: &litmus::Test,
-    place: &str,
-) -> std::result::Result<Culprit, Failure> {
-    let Some(guilty) = blame::writer(compiler, test, place)? else {
-        let why = format!("no intermediate code has an instruction that writes to `{place}`");
-        return Ok(Culprit { why, ..Culprit::default() });
-    };
-    Ok(Culprit {
-        pass: guilty.pass,
-        place: "intermediate code".into(),
-        sure: Sure::Likely,
-        why: format!(
-            "likely: the code after it is the first with an instruction that writes to `{place}`, which the \
-             source only reads"
-        ),
-        function: guilty.function,
-        operation: gained_of_code(&guilty.before, &guilty.after),
-        // Such a write depends on the target.
-        target: compiler.profile.arch.name().to_string(),
-        before: guilty.before,
-        after: guilty.after,
-        dump_before: guilty.dump_before,
-        dump_after: guilty.dump_after,
-        ..Culprit::default()
-    })
-}
-
-/// Finds the responsible pass in the dumps of gcc.
-fn of_gcc(
-    compiler: &Compiler,
-    test: &litmus::Test,
-    finding: &Finding,
-    shown: &[State],
-    court: &mut Court,
-) -> std::result::Result<Culprit, Failure> {
-    let (frame, dumps) = compiler.written(test)?;
-    let blamed = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
-    let all = frame.threads.iter().map(|(function, _)| function.clone()).enumerate();
-    let threads: Vec<(usize, String)> =
-        all.filter(|(n, _)| blamed.is_none_or(|b| b == *n)).collect();
-    let Some(trail) = gcc::trail(&dumps, &threads) else {
-        let why =
-            "no dump lacks, moves or changes an atomic operation, and none of them orders others";
-        let why = why.to_string();
-        return Ok(Culprit { why, ..Culprit::default() });
-    };
-    let target = match trail.rtl {
-        true => compiler.profile.arch.name().to_string(),
-        false => String::new(),
-    };
-    let place = match trail.rtl {
-        true => "on RTL, in code generation",
-        false => "on trees",
-    };
-    let suspect = Pass { name: trail.pass.clone(), rtl: trail.rtl };
-    let others = gcc::changing(&dumps, &threads, &suspect);
-    let source = court.source(test).map_err(Failure::from)?;
-    let asked = Asked { test, source: &source, shown };
-    let opinion = without::opinion(compiler, &asked, court, &suspect, &others);
-    let (how_sure, why, note) = match opinion {
-        // If leaving passes out fails, the suspicion stays as the dumps give it.
-        Err(e) => {
-            let note = format!("leaving passes out says nothing: {}", e.text());
-            (sure(trail.sure), trail.why.to_string(), note)
-        }
-        Ok(opinion) => {
-            // The pass is shown if the code is right without it, likely if nothing contradicts it, and
-            // else only possible.
-            let (how_sure, word) = match (&opinion, opinion.supports()) {
-                (without::Opinion::Right, _) => (Sure::Shown, "shown"),
-                (_, true) => (Sure::Likely, "likely"),
-                (_, false) => (Sure::Possible, "possible"),
-            };
-            let said = opinion.said(&trail.pass);
-            let dumps = trail.why.split_once(": ").map_or(trail.why, |(_, why)| why);
-            (how_sure, format!("{word}: {said}; {dumps}"), String::new())
-        }
-    };
-    Ok(Culprit {
-        pass: trail.pass,
-        place: place.into(),
-        sure: how_sure,
-        why,
-        notes: Some(note).filter(|n| !n.is_empty()).into_iter().collect(),
-        target,
-        function: trail.function,
-        before: trail.before.join("\n"),
-        after: trail.after.join("\n"),
-        dump_before: trail.dump_before,
-        dump_after: trail.dump_after,
-        operation: trail.operation,
-        dumps: trail.dumps,
-        ..Culprit::default()
-    })
-}
-
-fn sure(sure: machine::Sure) -> Sure {
-    match sure {
-        machine::Sure::Likely => Sure::Likely,
-        machine::Sure::Possible => Sure::Possible,
-    }
-}
-
-/// The answer in the words of a report.
-fn said(passes: &Passes) -> Culprit {
-    let mut out =
-        Culprit { dumps: passes.dumps, simulated: passes.simulated, ..Culprit::default() };
-    if let Some(refused) = &passes.refused {
-        out.notes.push(format!("not understood after {}: {}", refused.pass, refused.why));
-    }
-    if let Some(lowered) = &passes.lowered {
-        out.notes.push(format!(
-            "from {} on, intermediate code is the target's own and excludes no pass: {}",
-            lowered.pass, lowered.why
-        ));
-    }
-    if let Some(guilty) = &passes.guilty {
-        out.pass = guilty.pass.clone();
-        out.place = match guilty.pass == FRONT_END {
-            true => "no pass had run".into(),
-            false => "intermediate code".into(),
-        };
-        out.sure = Sure::Shown;
-        out.why = "shown: the code after it allows the outcome, and no code before it does".into();
-        if passes.refused.is_some() {
-            out.sure = Sure::Likely;
-            out.why =
-                "likely: the code after it allows the outcome, and no code before it that is \
-                       understood"
-                    .into();
-        }
-        if guilty.open {
-            out.notes.push("the code has undef or poison in it, which was taken to be 0".into());
-        }
-        out.function = guilty.function.clone();
-        (out.before, out.after) = (guilty.before.clone(), guilty.after.clone());
-        (out.dump_before, out.dump_after) = (guilty.dump_before.clone(), guilty.dump_after.clone());
-        out.operation = lost_of_code(&guilty.before, &guilty.after);
-        out.outcomes = guilty.outcomes.clone();
-        return out;
-    }
-    let Some(machine) = &passes.machine else {
-        out.why = "no intermediate code allows the outcome, and no machine code was printed".into();
-        return out;
-    };
-    let (pass, how_sure, why) = machine.verdict();
-    out.pass = pass;
-    out.place = "after all passes on intermediate code, in code generation".into();
-    out.sure = sure(how_sure);
-    out.why = why.to_string();
-    let without = |pass: &str| {
-        let own = passes.omitted.iter().find(|o| o.change.pass == pass);
-        own.and_then(|o| o.opinion.as_ref().ok())
-    };
-    // What repairs the code decides: a limit, unless leaving out its pass alone says otherwise, or
-    // else leaving out one pass.
-    let limit = match &passes.opinion {
-        Some(Opinion::Names { pass, .. }) if machine.has(pass) => {
-            Some(pass).filter(|pass| without(pass) != Some(&omit::Opinion::Wrong))
-        }
-        _ => None,
-    };
-    let cured = passes.omitted.iter().find(|o| o.opinion == Ok(omit::Opinion::Right));
-    let shown = limit.or(cured.map(|o| &o.change.pass));
-    if let Some(pass) = shown {
-        out.pass = pass.clone();
-        out.sure = Sure::Shown;
-        let said: Vec<String> = [
-            without(pass).filter(|o| **o == omit::Opinion::Right).map(|o| o.said(pass)),
-            limit.and(passes.opinion.as_ref()).map(Opinion::said),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        out.why = format!("shown: {}", said.join("; "));
-    } else if let Some(opinion) = &passes.opinion {
-        let supports = opinion.supports(&out.pass, &machine.selection);
-        // The pass is likely if both methods agree, and only possible if they differ.
-        out.sure = if supports { out.sure } else { Sure::Possible };
-        if !supports {
-            out.why = "possible: skipping passes does not name it".into();
-        }
-        out.notes.push(opinion.said());
-    }
-    for Omitted { change, opinion } in &passes.omitted {
-        match opinion {
-            // The text above has it already.
-            Ok(omit::Opinion::Right) => {}
-            Ok(opinion) => {
-                let said = opinion.said(&change.pass);
-                if *opinion == omit::Opinion::Wrong && shown.is_none() && change.pass == out.pass {
-                    out.sure = Sure::Possible;
-                    out.why = format!("possible: {said}");
-                } else {
-                    out.notes.push(said);
-                }
-            }
-            Err(why) => out.notes.push(format!("leaving passes out says nothing: {why}")),
-        }
-    }
-    for change in &machine.changes {
-        out.notes.push(change.said());
-    }
-    let change = machine.by_suspicion(&out.pass).into_iter().next();
-    if let Some(change) = change.filter(|change| change.pass == out.pass) {
-        out.function = change.function.clone();
-        (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
-        (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());
-        out.operation = lost_of_accesses(&change.before, &change.after);
-    }
-    out
 }
