@@ -38,10 +38,13 @@ impl Scratch {
     fn new_in(parent: &Path) -> io::Result<Scratch> {
         loop {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-            let lock = open(dir.path())?;
+            // Another process may remove the folder before it is locked.
+            let lock = match open(dir.path()) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
             // If locks are not supported, no other process can take the lock either.
             let _ = lock.lock();
-            // Another process may have removed the folder before it was locked.
             let there = std::fs::metadata(dir.path());
             if there.is_ok_and(|m| lock.metadata().is_ok_and(|l| l.ino() == m.ino())) {
                 return Ok(Scratch { dir, _lock: lock });
@@ -92,6 +95,25 @@ fn sweep(parent: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_is_swept_before_it_is_locked_is_made_again() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(relaxed) {
+                    sweep(parent.path());
+                }
+            });
+            for _ in 0..2000 {
+                let made = Scratch::new_in(parent.path()).map(|made| made.path().is_dir());
+                assert!(matches!(made, Ok(true)), "{made:?}");
+            }
+            done.store(true, relaxed);
+        });
+    }
 
     #[test]
     fn only_folders_of_the_dead_are_swept() {
