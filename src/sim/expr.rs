@@ -428,6 +428,16 @@ impl Exprs {
         matches!(self.get(id), Expr::Var(v, _) if v == var)
     }
 
+    /// A read that a value depends on and of which nothing is assumed.
+    pub fn open_var(&self, id: ExprId) -> Option<Var> {
+        match self.get(id) {
+            Expr::Const(_) | Expr::Assumed(..) => None,
+            Expr::Var(v, _) => Some(v),
+            Expr::Un(_, a, _) => self.open_var(a),
+            Expr::Bin(_, a, b, _) => self.open_var(a).or_else(|| self.open_var(b)),
+        }
+    }
+
     /// Calls `f` on each read that a value depends on.
     pub fn each_var(&self, id: ExprId, f: &mut dyn FnMut(Var)) {
         match self.get(id) {

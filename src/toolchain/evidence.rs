@@ -353,7 +353,13 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
                 mode = libc::S_IFLNK | 0o777;
                 Some(Digest::of(to.as_os_str().as_encoded_bytes()))
             }
-            None => content(path, &meta, known),
+            None => {
+                // Of a folder on the way to a file, all that counts is that it is there.
+                if meta.is_dir() {
+                    mode = libc::S_IFDIR;
+                }
+                content(path, &meta, known)
+            }
         },
         // A program that asks for the size and time of a file wants to know whether the file
         // changed.

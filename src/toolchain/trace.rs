@@ -328,7 +328,7 @@ impl Follower {
             }
             _ => {}
         }
-        self.trace.asked.extend(property(number));
+        self.trace.asked.extend(property(pid, number));
         if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= 0) {
             self.trace.unseen.insert(hidden.to_string());
         }

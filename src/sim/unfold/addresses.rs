@@ -185,8 +185,7 @@ impl Unfolder<'_> {
         exprs: &mut Exprs,
     ) -> Result<Advance<'c>, Obstacle> {
         let Guide::Values(pools) = self.guide else { return Ok(Advance::Drop) };
-        let vars = exprs.vars(open);
-        let read = vars.first().and_then(|var| Some((*var, state.read(*var)?)));
+        let read = exprs.open_var(open).and_then(|var| Some((var, state.read(var)?)));
         let Some((var, read)) = read else {
             // It comes from no read: it is arithmetic without a meaning.
             return Err(self.error(state, "an address cannot be computed"));

@@ -127,7 +127,7 @@ mod old {
 }
 
 /// The property of the process or of its machine that a call asks for.
-pub fn property(number: c_long) -> Option<Property> {
+pub fn property(pid: pid_t, number: c_long) -> Option<Property> {
     match number {
         libc::SYS_uname => Some(Property::System),
         libc::SYS_getuid
@@ -136,10 +136,17 @@ pub fn property(number: c_long) -> Option<Property> {
         | libc::SYS_getegid
         | libc::SYS_getresuid
         | libc::SYS_getresgid
-        | libc::SYS_getgroups => Some(Property::User),
+        | libc::SYS_getgroups => (!is_dash(pid)).then_some(Property::User),
         libc::SYS_sched_getaffinity => Some(Property::Processors),
         _ => None,
     }
+}
+
+/// Whether a process runs Debian's `sh`. It asks who its user is when it starts, and has no variable that
+/// tells a script: a script that wants to know runs another program.
+fn is_dash(pid: pid_t) -> bool {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    program.is_ok_and(|path| path.file_name().is_some_and(|name| name == "dash"))
 }
 
 /// What a call does that hides later actions from this tracer, for people.
