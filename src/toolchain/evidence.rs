@@ -32,7 +32,7 @@ pub enum Seen {
     Nothing,
     /// There is something.
     There {
-        /// The type and the permissions, as `st_mode` has them.
+        /// The type and, unless it is a folder, the permissions, as `st_mode` has them.
         mode: u32,
         /// The digest of the names in a folder, of the target of a link, of extended attributes, or
         /// of the content of a file.
@@ -343,7 +343,8 @@ fn stamp(path: &Path, look: Look, meta: &Metadata) -> Option<Stamp> {
 fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let Some(meta) = metadata(path, look) else { return (Seen::Nothing, None) };
     let stamp = stamp(path, look, &meta);
-    let mut mode = meta.mode();
+    // The permissions of a folder show in what can be reached and made in it, which is looked at itself.
+    let mut mode = if meta.is_dir() { libc::S_IFDIR } else { meta.mode() };
     let digest = match look {
         Look::Names => meta.is_dir().then(|| names(path)).flatten(),
         Look::Attributes => Some(attributes(path)),
@@ -353,13 +354,7 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
                 mode = libc::S_IFLNK | 0o777;
                 Some(Digest::of(to.as_os_str().as_encoded_bytes()))
             }
-            None => {
-                // Of a folder on the way to a file, all that counts is that it is there.
-                if meta.is_dir() {
-                    mode = libc::S_IFDIR;
-                }
-                content(path, &meta, known)
-            }
+            None => content(path, &meta, known),
         },
         // A program that asks for the size and time of a file wants to know whether the file
         // changed.
