@@ -84,13 +84,13 @@ impl Span {
 /// An error, usually about a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diag {
-    /// What is wrong, or what was expected; the place is separate.
+    /// The text of the error: the fault, or the thing that was expected. The place is separate.
     pub message: String,
     /// The text that the error is about, if any.
     pub source: Option<Source>,
     /// The part of the text to underline.
     pub span: Option<Span>,
-    /// What to do about it.
+    /// Advice on how to correct it.
     pub help: Option<String>,
     /// The kind of failure. Decisions depend on it, never on the message.
     pub kind: FailureKind,
@@ -148,7 +148,7 @@ impl Diag {
         self.span.map(|span| self.located(source, span))
     }
 
-    /// What follows the name of the source: line and column, message, the offending line, help.
+    /// The text after the name of the source: line and column, message, the offending line, help.
     fn located(&self, source: &Source, span: Span) -> String {
         let (line, col) = source.line_col(span.start as usize);
         let mut out = format!(":{line}:{col}: error: {}\n", self.message);

@@ -11,23 +11,23 @@ use super::{CLAIM, END, HEAD, Wrong, seal};
 
 /// A certificate that was confirmed.
 pub struct Confirmed {
-    /// What its first part says the test is called.
+    /// The name of the test, from the certificate's first part.
     pub test: String,
-    /// What it says the model is called.
+    /// The name of the model, from the same part.
     pub model: String,
-    /// The outcomes, as states are printed: names and values. If the behaviour is undefined, none.
+    /// The outcomes, as states are printed: names and values. Empty if the behaviour is undefined.
     pub outcomes: Vec<Vec<(String, String)>>,
     /// Some allowed execution has undefined behaviour, so that every outcome is possible.
     pub undefined: bool,
     /// Executions with more turns of loops were left out.
     pub bounded: bool,
-    /// A digest of its first part: equal for equal tests under equal models.
+    /// A digest of the certificate's first part: equal for equal tests under equal models.
     pub seal: String,
-    /// How many combinations of paths there are.
+    /// The number of combinations of paths.
     pub combinations: usize,
-    /// How many clauses were evaluated.
+    /// The number of clauses that have a reason of their own, each of which was evaluated.
     pub clauses: usize,
-    /// How many steps of the proof followed.
+    /// The number of clauses that follow from others.
     pub steps: usize,
 }
 

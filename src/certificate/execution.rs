@@ -42,17 +42,17 @@ pub struct Combination<'p> {
     /// Literals by the pair of events: a write and a read from it, or a write and a later one.
     rf: FxHashMap<(usize, usize), Literal>,
     co: FxHashMap<(usize, usize), Literal>,
-    /// What each literal says, from 1 on.
+    /// The meaning of each literal, from 1 on: the kind of the pair, and its two events.
     pairs: Vec<(char, usize, usize)>,
-    /// What every execution makes true.
+    /// Clauses that say what an execution is: every execution makes all of them true.
     pub definition: Vec<Vec<Literal>>,
-    /// The literals that follow from it, and nothing else.
+    /// The literals that follow from the definition alone.
     pub root: Vec<i8>,
     bases: Vec<Bounds>,
     known: Vec<Known>,
 }
 
-/// What is known of values.
+/// The values of accesses, as far as they follow from some literals.
 pub struct Valued {
     values: Vec<Option<Value>>,
     /// No execution has such values: they go round in a circle, an access is torn, or a path is not taken.
@@ -306,7 +306,7 @@ impl<'p> Combination<'p> {
         all
     }
 
-    /// What the model's steps are worth under some literals.
+    /// Asks for values of the model's steps under some literals.
     fn model<T>(&self, values: &[i8], ask: impl FnOnce(&mut Values) -> T) -> T {
         ask(&mut self.problem.model.bounds(&self.known, &self.decided(values)))
     }
@@ -351,7 +351,7 @@ impl<'p> Combination<'p> {
         })
     }
 
-    /// What a write stores.
+    /// The value that a write stores.
     fn written(&self, event: usize, known: &[Option<Value>]) -> Option<Value> {
         let of = &self.events[event];
         let Some(write) = &of.write else {
@@ -403,7 +403,7 @@ impl<'p> Combination<'p> {
         Some(Value::Int(sum))
     }
 
-    /// What follows of values from some literals.
+    /// Finds the values of accesses that follow from some literals.
     pub fn valued(&self, values: &[i8]) -> Valued {
         let mut known = vec![None; self.accesses.len()];
         // The sources of the accesses of which all are decided.

@@ -96,7 +96,7 @@ impl Model {
         Ok(())
     }
 
-    /// What the steps are worth that the checks need; `known` has those that are known beforehand.
+    /// The values of the steps, each found when a check asks for it; `known` has those that are known beforehand.
     pub fn bounds<'m>(&'m self, known: &'m [Known], bases: &'m [Bounds]) -> Values<'m> {
         let empty = Rc::new(none(bases));
         let vars = self.recursions.iter().map(|b| vec![empty.clone(); b.len()]).collect();

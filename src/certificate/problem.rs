@@ -71,7 +71,7 @@ pub struct Problem {
     pub model_name: String,
     /// Paths with more turns of loops were left out.
     pub bounded: bool,
-    /// What locations are called.
+    /// The names of the locations, by number.
     locations: Vec<String>,
     pub cells: Vec<Cell>,
     pub exprs: Vec<Expr>,

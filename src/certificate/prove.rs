@@ -20,7 +20,7 @@ pub struct Proved {
     pub undefined: bool,
 }
 
-/// What was found so far.
+/// The outcomes that were found so far, and the lines of the certificate about them.
 #[derive(Default)]
 struct Found {
     outcomes: Vec<Vec<Value>>,

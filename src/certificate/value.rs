@@ -1,4 +1,4 @@
-//! What expressions over reads evaluate to. It knows numbers and addresses, and no execution.
+//! Expressions over reads, and their values: numbers and addresses. It does not know executions.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl Value {
 /// An expression; operands come before it in the list of all.
 pub enum Expr {
     Constant(Value),
-    /// What an access of a thread reads.
+    /// The value that an access of a thread reads.
     Read {
         thread: usize,
         access: usize,

@@ -79,7 +79,7 @@ pub fn main(args: &Args) -> ExitCode {
     }
 }
 
-/// What a certificate proves, if its file can be read and the checker confirms it.
+/// Reads the file of a certificate, and returns the claim that the checker confirms or the reason why it does not.
 fn confirmed(path: &Path) -> Result<std::result::Result<Confirmed, Wrong>> {
     let text = file::read_text(path, file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;

@@ -140,8 +140,8 @@ pub struct Args {
     #[arg(long, value_name = "MODE", default_value = "default")]
     mode: String,
 
-    /// What the condition observes: avoid (registers, and final values where needed), accept or
-    /// force (observer threads), local, both, final, registers
+    /// How the condition observes the outcome: avoid (registers, and final values where needed), accept or force
+    /// (observer threads), local, both, final, registers
     #[arg(long, value_name = "HOW", default_value = "avoid")]
     observe: String,
 
@@ -167,7 +167,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW", default_value = "separate")]
     layout: String,
 
-    /// What C tests do in helper functions that are not inlined: none, fences, accesses, all
+    /// The parts of C tests that are in helper functions which are not inlined: none, fences, accesses, all
     #[arg(long, value_name = "WHAT", default_value = "none")]
     helpers: String,
 

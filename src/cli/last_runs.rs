@@ -82,7 +82,8 @@ impl NodeRun {
     }
 }
 
-/// What two compilers looked at and saw differently. Empty if that is not recorded of either.
+/// A line for each path that two compilers saw differently, or that only one of them looked at.
+/// Empty if the looks of one of them are not recorded.
 fn looks(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
     let of = |digest| seen_by(digest, known);
     let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {

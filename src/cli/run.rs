@@ -290,14 +290,14 @@ const ROUNDS: usize = 10;
 /// A round that takes longer than this got somewhere.
 const SOMEWHERE: Duration = Duration::from_secs(60);
 
-/// What a run needs besides its plan.
+/// The store, the options and the callbacks that a run needs besides its plan.
 pub struct Running<'a> {
     pub store: &'a Store,
     pub options: Options,
     pub listener: &'a dyn Listener,
     pub baseline: Option<&'a PathBuf>,
     pub ask: &'a findings::Ask,
-    /// Plans again.
+    /// Plans the run again.
     pub prepare: &'a dyn Fn(&mut Workspace) -> Result<Prepared>,
 }
 
@@ -469,7 +469,7 @@ fn no_baseline(path: &Path) -> Box<Diag> {
         .help("`litmake baseline update REPORT --baseline FILE` writes one from a report")
 }
 
-/// What a run saw of a test with some profiles, in any of its stages.
+/// The result of a run for a test with some profiles, in any of its stages.
 fn seen(run: &Ran, test: &str, profiles: &[String]) -> Seen {
     let of = |i: &usize| {
         let node = &run.plan.nodes[*i];

@@ -96,8 +96,8 @@ pub struct Args {
     #[arg(long, value_name = "MIB", default_value_t = 128)]
     memory: usize,
 
-    /// What plain accesses (`*x`, `*x = 1`) to atomic objects of C mean. All commands that compile
-    /// tests, and pipelines, read them as C11 has them
+    /// The meaning of plain accesses (`*x`, `*x = 1`) to atomic objects of C. All commands that compile tests, and
+    /// pipelines, read them as C11 has them
     #[arg(long, value_enum, default_value = "herd", value_name = "READING")]
     plain_atomics: Reading,
 

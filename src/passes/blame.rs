@@ -382,7 +382,7 @@ fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
 const TARGETS: &[&str] =
     &["@llvm.aarch64.", "@llvm.arm.", "@llvm.ppc.", "@llvm.riscv.", "@llvm.mips.", "@llvm.x86."];
 
-/// What a pass ran on, with functions replaced by the names of their threads.
+/// The name of the code that a pass ran on, with functions replaced by the names of their threads.
 pub(crate) fn named(on: &str, frame: &Frame) -> String {
     let mut on = on.to_string();
     for (thread, (function, _)) in frame.threads.iter().enumerate() {

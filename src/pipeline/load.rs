@@ -41,7 +41,7 @@ pub struct LoadedStage {
 pub struct Pipeline {
     /// The name in reports; by default that of the file.
     pub name: String,
-    /// What the pipeline is for, for people.
+    /// The purpose of the pipeline, for people.
     pub about: Option<String>,
     /// The folder that the pipeline's own paths start from.
     pub dir: PathBuf,

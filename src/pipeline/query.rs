@@ -55,7 +55,7 @@ pub struct Folder {
     pub files: Vec<PathBuf>,
 }
 
-/// What to plan: a pipeline, with the user's variables and targets.
+/// A request for a plan: a pipeline, with the user's variables and targets.
 #[salsa::input]
 pub struct Request {
     /// The pipeline file.

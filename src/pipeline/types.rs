@@ -19,7 +19,7 @@ pub struct PipelineFile {
     /// The name in reports (default: the name of the file).
     #[serde(default)]
     pub name: Option<Sp<String>>,
-    /// What the pipeline is for, for people.
+    /// The purpose of the pipeline, for people.
     #[serde(default)]
     pub about: Option<String>,
     /// Other pipeline files, relative to this file. Their variables, environment, profiles and

@@ -62,8 +62,8 @@ pub struct Profile {
     pub memory_mib: u64,
     /// A table of code that replaces the compiler's own for some operations ([`mapping`]).
     pub mapping: BTreeMap<String, Vec<String>>,
-    /// What the runtime library detects about the machine: values of its variables, and functions
-    /// that it chooses.
+    /// The properties of the machine that the runtime library detects: values of its variables, and
+    /// functions that it chooses.
     pub runtime: BTreeMap<String, String>,
     /// The file that defines it.
     pub source: Source,

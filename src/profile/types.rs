@@ -18,7 +18,7 @@ use litmake_litmus::Arch;
 pub struct ProfileFile {
     /// The name. For a family it is a pattern, such as `clang-${version}-O2`.
     pub name: Sp<String>,
-    /// What the profile is for, for people.
+    /// The purpose of the profile, for people.
     #[serde(default)]
     pub about: Option<String>,
     /// A profile (a name, or a file relative to this one) that gives the keys which this one leaves
@@ -77,10 +77,10 @@ pub struct ProfileFile {
     /// MiB of memory that the compiler may use (default: 4096).
     #[serde(default)]
     pub memory: Option<Sp<u64>>,
-    /// What the runtime library detects about the machine when a program starts: a number for one
-    /// of its variables (`__aarch64_have_lse_atomics: 1`), or the name of the function that it
-    /// chooses for another (`__atomic_load_16: libat_load_16_i1`). By default the compiler's
-    /// arguments decide.
+    /// The properties of the machine that the runtime library detects when a program starts: a
+    /// number for one of its variables (`__aarch64_have_lse_atomics: 1`), or the name of the
+    /// function that it chooses for another (`__atomic_load_16: libat_load_16_i1`). By default the
+    /// compiler's arguments decide.
     #[serde(default)]
     pub runtime: BTreeMap<String, Sp<Scalar>>,
     /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, for mappings

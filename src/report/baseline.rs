@@ -17,8 +17,8 @@ const FORMAT: u32 = 2;
 /// The version of baselines in which each test with its profiles was a separate finding.
 const BY_TEST: u32 = 1;
 
-/// What is known without a file: load buffering calibrates the source's model and is no bug. C11's
-/// repaired model forbids it, the standard does not, and every compiler does it.
+/// The reason why load buffering is known without a file: it calibrates the source's model and is
+/// no bug. C11's repaired model forbids it, the standard does not, and every compiler does it.
 pub const CALIBRATION: &str =
     "RC11 forbids it, the C standard does not, and every compiler does it";
 

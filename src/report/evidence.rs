@@ -1,5 +1,4 @@
-//! What a report says of a finding beyond its outcomes: executions, other compilers, a smaller
-//! test.
+//! The parts of a finding beyond its outcomes: executions, other compilers, a smaller test.
 //!
 //! It does not know how any of it was computed.
 
@@ -336,7 +335,7 @@ pub struct Threads {
 /// A thread that both sides compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Thread {
-    /// What tells it from other threads.
+    /// The mark that tells the thread from other threads.
     pub mark: String,
     /// Its operations, each once.
     pub operations: Vec<String>,

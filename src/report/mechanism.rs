@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{Event, Evidence, Execution, Failed};
 
-/// What the code does.
+/// The way in which the code is wrong, compared with the source.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -48,7 +48,7 @@ pub struct Mechanism {
     /// The pass, by its short name, if one is shown to be at fault.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pass: String,
-    /// What the code does.
+    /// The way in which the code is wrong.
     pub change: Change,
     /// The access that moved or changed, or that is not ordered: `plain load`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

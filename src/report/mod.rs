@@ -52,7 +52,7 @@ pub struct Report {
     pub litmake: String,
     /// The pipeline's name.
     pub pipeline: String,
-    /// What was judged of what was asked.
+    /// How much was judged of the comparisons that were asked for.
     #[serde(default)]
     pub verdict: Verdict,
     /// The stages, an entry for each instance.
@@ -547,7 +547,7 @@ impl Finding {
         self
     }
 
-    /// What is wrong, as the title of a bug.
+    /// The fault as the title of a bug: the mechanism, the label or the class, with the compiler's family.
     pub fn fault(&self) -> String {
         let what = match (&self.mechanism, self.label.is_empty()) {
             (Some(mechanism), true) => return mechanism.said(&self.family),
@@ -560,7 +560,7 @@ impl Finding {
         }
     }
 
-    /// What is wrong, and how often it was seen.
+    /// The fault, and how often it was seen.
     pub fn title(&self) -> String {
         format!("{}: {}", self.fault(), self.seen())
     }

@@ -74,7 +74,8 @@ fn result(finding: &Finding) -> Value {
     out
 }
 
-/// What the run judged, and why sources are undefined. An incomplete run is an error of the tool.
+/// The messages about the verdict, and about how sources were read or why they are undefined. An
+/// incomplete run is an error of the tool.
 fn verdict(report: &Report) -> Vec<Value> {
     let verdict = &report.verdict;
     let level = match (verdict.is_complete(), verdict.part()) {

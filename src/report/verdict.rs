@@ -41,8 +41,8 @@ impl State {
     }
 }
 
-/// What a run judged of what was asked. A comparison is a test with a profile, or with all mixes of
-/// some profiles. `asked` is the sum of `judged`, `undefined` and `not_compared`.
+/// How much a run judged of the comparisons that were asked for. A comparison is a test with a profile, or with all
+/// mixes of some profiles. `asked` is the sum of `judged`, `undefined` and `not_compared`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     /// How much was judged.
@@ -72,7 +72,7 @@ pub struct Verdict {
     /// C11 reads as `seq_cst`, as litmake does here, and herd as not atomic.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub plain_atomics: u64,
-    /// What else is missing and cannot be counted, such as `part 2 of 2`.
+    /// Other parts that are missing and cannot be counted, such as `part 2 of 2`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// Undefined sources, and why each is undefined; only the first of them.
@@ -287,7 +287,7 @@ impl Verdict {
         out
     }
 
-    /// What is missing, in words.
+    /// The comparisons that are missing, the errors and the parts that are missing, in words.
     pub fn lacks(&self) -> Vec<String> {
         let mut out = Vec::new();
         if !self.not_compared.is_empty() {

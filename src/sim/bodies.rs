@@ -109,7 +109,7 @@ mod tests {
     use litmake_cat::{self as cat, LoadOptions};
     use litmake_litmus as litmus;
 
-    /// What a name in kept code means is asked anew, and errors point into the test at hand.
+    /// The meaning of a name in kept code is asked for anew, and errors point into the test at hand.
     #[test]
     fn kept_bodies_mean_what_new_ones_would() {
         let read =

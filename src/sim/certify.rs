@@ -27,9 +27,9 @@ use litmake_ops::{UnOp, Val, tag};
 /// A certificate of more combinations of paths would be too long.
 const MOST_COMBINATIONS: usize = 4096;
 
-/// What a certificate is about.
+/// The trusted part of a certificate: a test and a model, with the outcomes that the search found.
 pub struct Problem {
-    /// The lines.
+    /// The lines of that part.
     pub lines: String,
     /// The outcomes that the search found, as values of the observed places, whatever the test's `filter`.
     pub outcomes: Vec<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct Problem {
 }
 
 impl Simulator {
-    /// Writes what a certificate of a test is about.
+    /// Writes the trusted part of a certificate of a test.
     pub fn problem(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Problem> {
         let refused = |what: &str| {
             let message = format!("{}: there is no certificate: {what}", test.name);
@@ -129,7 +129,7 @@ fn word(v: Val) -> String {
 
 struct Lines<'l> {
     program: &'l Program,
-    /// What locations are called that hold locals of a test's source.
+    /// The names of the locals of a test's source, by the locations that hold them.
     names: BTreeMap<String, String>,
     model: &'l Model,
     plan: &'l Plan,

@@ -47,7 +47,7 @@ pub struct Link {
     pub read: usize,
 }
 
-/// What links that commute do to a cell.
+/// The effect on a cell of links that commute.
 #[derive(Clone, Debug)]
 pub struct Sum {
     op: BinOp,
@@ -58,13 +58,13 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// What the cell holds after some of the links.
+    /// The value of the cell after some of the links.
     pub fn after(&self, links: impl Iterator<Item = usize>) -> u128 {
         let apply = |value, link: usize| apply(self.op, value, self.amounts[link]);
         links.fold(self.initial, apply) & mask(self.bits)
     }
 
-    /// What the cell ends with.
+    /// The final value of the cell.
     pub fn total(&self) -> u128 {
         self.after(0..self.amounts.len())
     }
@@ -163,8 +163,7 @@ fn sum(initial: u128, steps: &[Option<Step>]) -> Option<Sum> {
     alike.then(|| Sum { op, initial, bits, amounts: steps.iter().map(|s| s.amount).collect() })
 }
 
-/// What an expression does to a variable, if its low `bits` are those of the variable with a number
-/// applied.
+/// The operation with a number that makes the low `bits` of an expression from those of a variable, if there is one.
 fn step(exprs: &Exprs, e: ExprId, var: Var, bits: u8) -> Option<Step> {
     let number = |e| match exprs.as_const(e) {
         Some(Val::Int(v)) => Some(v & mask(bits)),
@@ -210,8 +209,8 @@ fn same(exprs: &Exprs, e: ExprId, var: Var, bits: u8) -> bool {
     }
 }
 
-/// Where an event stands: the class of its thread, the number that the thread has among those of the
-/// question, and its own number in the thread. Nothing of an initial write but itself.
+/// The place of an event: the class of its thread, the number that the thread has among those of the question, and the
+/// event's number in the thread. An initial write has no thread, and stands for itself.
 type Standing = (usize, usize, usize);
 
 struct Proof<'a, 's> {
@@ -221,7 +220,7 @@ struct Proof<'a, 's> {
     classes: Vec<usize>,
     start: Choices,
     stamp: u64,
-    /// What the judge answered, by the events of the question.
+    /// The answers of the judge, by the events of the question.
     known: FxHashMap<Vec<Standing>, bool>,
 }
 

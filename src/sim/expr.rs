@@ -25,8 +25,8 @@ pub enum Expr {
     Var(Var, u8),
     Un(UnOp, ExprId, u8),
     Bin(BinOp, ExprId, ExprId, u8),
-    /// What has this value on the path at hand, since the path has assumed it. Whoever computes it in an
-    /// execution computes what it stands for, so that an assumption does not bear itself out.
+    /// An expression that has this value on the path at hand, since the path has assumed it. In an execution the
+    /// expression itself is computed, so that an assumption does not bear itself out.
     Assumed(ExprId, Val),
 }
 
@@ -98,7 +98,7 @@ impl Exprs {
         }
     }
 
-    /// What stands behind an assumption.
+    /// The expression behind an assumption; an expression that is no assumption stays as it is.
     fn behind(&self, id: ExprId) -> ExprId {
         match self.get(id) {
             Expr::Assumed(of, _) => of,
@@ -106,7 +106,7 @@ impl Exprs {
         }
     }
 
-    /// What a path assumes to have a value.
+    /// An expression with the value that the path assumes for it.
     fn assumed(&mut self, of: ExprId, val: Val) -> ExprId {
         match self.get(of) {
             Expr::Const(_) => of,
@@ -554,7 +554,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is known of a value that an address goes into is so wherever the address lies.
+        /// The known bits of a value that is computed from an address are right wherever the address lies.
         #[test]
         fn known_bits_are_those_of_any_address(
             tree in tree(),

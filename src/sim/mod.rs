@@ -87,7 +87,7 @@ pub struct Options {
     pub memory: usize,
     /// How executions are gone through.
     pub engine: Engine,
-    /// What a plain access (`*x`) to an atomic object of C means.
+    /// The meaning of a plain access (`*x`) to an atomic object of C.
     pub plain_atomic: PlainAtomic,
 }
 
@@ -142,15 +142,15 @@ pub struct Model {
     cat: cat::Model,
     /// `None` for a model that only the interpreter can run.
     fast: Option<Fast>,
-    /// What the model adds to C, where it has annotations of its own.
+    /// The additions of the model to C, where it has annotations of its own.
     dialect: Option<Dialect>,
     /// Whether the model compares the values of events.
     compares: bool,
     /// Whether it relates the parts of an access, and says itself what they may observe.
     relates_parts: bool,
-    /// The events that it needs in a dialect, once that has been asked.
+    /// The events that the model needs in a dialect, once that has been asked.
     visible: OnceLock<(Arch, Visible)>,
-    /// What it needs of private memory in a dialect, once a program had some.
+    /// The events of private memory that the model needs in a dialect, once a program had some.
     private: OnceLock<(Arch, Private)>,
 }
 
@@ -253,9 +253,9 @@ pub struct Outcomes {
     pub flags: Vec<String>,
     /// The program has undefined behaviour.
     pub undefined: bool,
-    /// What is undefined, where it is no matter of the model: `signed overflow in ...`.
+    /// The operation that is undefined, where it is no matter of the model: `signed overflow in ...`.
     pub undefined_by: Option<String>,
-    /// The flag that says so.
+    /// The flag for such an operation.
     pub arithmetic: Option<&'static str>,
     /// Paths past the unrolling bound were dropped: outcomes may be missing.
     pub cut: bool,
@@ -583,7 +583,7 @@ fn all_cut(test: &Test, options: &Options) -> Box<Diag> {
     .help("give loops more turns with --unroll; a loop that never ends has no final state")
 }
 
-/// What was found for a dialect, found anew for any other one.
+/// The value that was found for a dialect; for any other dialect it is found anew.
 fn once<T: Copy>(kept: &OnceLock<(Arch, T)>, arch: Arch, find: impl Fn() -> T) -> T {
     match kept.get_or_init(|| (arch, find())) {
         (known, found) if *known == arch => *found,

@@ -31,7 +31,7 @@ impl Taint {
     }
 }
 
-/// What an event is.
+/// The kind of an event: an access, a fence, a branch and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A read of memory.
@@ -62,7 +62,7 @@ pub enum Kind {
 /// An event of a path. An access is one event here; a skeleton may split it into cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathEvent {
-    /// What it is.
+    /// The kind of the event.
     pub kind: Kind,
     /// Its annotations.
     pub tags: Tags,
@@ -76,11 +76,11 @@ pub struct PathEvent {
     pub size: u8,
     /// The read's number in its thread.
     pub access: u16,
-    /// What a write stores.
+    /// The value that a write stores.
     pub value: ExprId,
     /// The events on which its address depends.
     pub addr: Taint,
-    /// The events on which what it writes depends.
+    /// The events on which the written value depends.
     pub data: Taint,
     /// The events that earlier branches depend on.
     pub ctrl: Taint,
@@ -142,7 +142,7 @@ pub struct Path {
 pub struct Doubt {
     /// The value.
     pub cond: ExprId,
-    /// What is undefined then.
+    /// The operation that is undefined then.
     pub what: Undefined,
     /// The line in the thread.
     pub line: usize,
@@ -155,7 +155,7 @@ pub struct PathError {
     pub thread: usize,
     /// The line in the thread.
     pub line: usize,
-    /// What is wrong there.
+    /// The error, in words.
     pub message: String,
 }
 

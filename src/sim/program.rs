@@ -29,7 +29,7 @@ pub struct Program {
     pub shown: Vec<Shown>,
     /// All places that final states or the condition look at.
     pub observed: Vec<Observable>,
-    /// What final states have to satisfy to count, where the test says so.
+    /// The proposition that final states have to satisfy to count, where the test has one.
     pub filter: Option<Cond>,
     /// The proposition of the test's condition.
     pub condition: Cond,
@@ -161,7 +161,7 @@ pub enum Cond {
     Or(Vec<Cond>),
 }
 
-/// What an observed place is compared with.
+/// The other side of a comparison with an observed place.
 #[derive(Clone, Debug)]
 pub enum Rhs {
     /// A constant.

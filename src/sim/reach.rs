@@ -22,18 +22,18 @@ type Set = u128;
 /// The locations at which the accesses of one instruction can be, by the temporary that holds the address.
 type Accesses = SmallVec<[(Temp, Set); 2]>;
 
-/// What is known of the locations of a program.
+/// The locations that the accesses of a program can reach, and the values that its places can hold.
 #[derive(Debug)]
 pub struct Reach {
-    /// By thread and instruction.
+    /// The locations of accesses, by thread and instruction.
     accesses: Vec<Vec<Accesses>>,
     written: Set,
-    /// What places can hold. Only a program that computes an address from what it reads needs it.
+    /// The values that places can hold. Only a program that computes an address from what it reads needs them.
     contents: OnceCell<Contents>,
 }
 
 impl Reach {
-    /// Nothing for a program with more locations than a set holds.
+    /// Follows the addresses of a program; none for a program with more locations than a set holds.
     pub fn of(program: &Program) -> Option<Reach> {
         if program.locations.len() > Set::BITS as usize {
             return None;
@@ -105,7 +105,7 @@ impl Reach {
         only
     }
 
-    /// What a read of a place can return.
+    /// The values that a read of a place can return.
     pub fn held(&self, program: &Program, loc: u16, off: u32, size: u8) -> Held {
         let contents = self.contents.get_or_init(|| Contents::of(program, self));
         contents.at(program, loc, off, size)
@@ -120,7 +120,7 @@ fn to(val: Val) -> Set {
     }
 }
 
-/// To which locations what is somewhere can be an address, or can be made one.
+/// For each register and location, the locations that its content can be an address in, or can be made one in.
 struct Flow {
     regs: Vec<Vec<Set>>,
     contents: Vec<Set>,

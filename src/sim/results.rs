@@ -192,7 +192,7 @@ fn hash(row: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// What the search through the skeletons of a test has found so far.
+/// The results of the search through the skeletons of a test so far.
 pub struct Results {
     /// The outcomes of allowed executions, each once.
     pub(crate) outcomes: OutcomeSet,
@@ -202,14 +202,14 @@ pub struct Results {
     pub(crate) flags: Vec<usize>,
     /// How much work the search was.
     pub(crate) stats: Stats,
-    /// What some allowed execution does that is undefined, and which thread does it.
+    /// An undefined operation of some allowed execution, and the thread that does it.
     pub(crate) undefined: Option<(usize, Doubt)>,
     /// A value could not be computed.
     pub(crate) error: Option<String>,
 }
 
 impl Results {
-    /// Nothing yet, and how many bytes outcomes may take.
+    /// No results yet; `most` is the number of bytes that outcomes may take.
     pub fn new(most: usize) -> Results {
         Results {
             outcomes: OutcomeSet::default(),

@@ -49,8 +49,8 @@ pub trait Judge {
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool;
 }
 
-/// What one more outcome may cost by enumeration before the solver is thought to be cheaper. The
-/// solver carries every outcome that is known as a clause, so each outcome costs it more than the last.
+/// The nodes that enumeration may visit for one more outcome before the solver is thought to be cheaper. The solver
+/// carries every outcome that is known as a clause, so each outcome costs it more than the last.
 const NODES_PER_OUTCOME: u64 = 64;
 /// The bytes of stack that a level of the search needs, with what it calls, and those that are added where
 /// fewer are left.

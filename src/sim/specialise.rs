@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 use super::eval::{Choices, Frame, Machine, Values, View};
 use super::steps::{Body, Bound, Code, CompiledCheck, CompiledModel, Slot, Step};
 
-/// What a step reads.
+/// The choices that the result of a step depends on.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Needs {
     rf: bool,
     co: bool,
-    /// It reads an upper bound or a negation, so its value at the root is no lower bound.
+    /// The step reads an upper bound or a negation, so its value at the root is no lower bound.
     upper: bool,
 }
 
@@ -58,7 +58,7 @@ impl Live {
 #[derive(Default)]
 pub(super) struct Live {
     pub(super) steps: Vec<Step>,
-    /// What each step depends on.
+    /// The choices that each step depends on.
     pub(super) needs: Vec<Needs>,
     /// A stamp of reads-from, and how many of the first steps have run with it.
     pub(super) rf_done: (u64, usize),
@@ -70,7 +70,7 @@ pub(super) struct Live {
     pub(super) flags: Vec<CompiledCheck>,
 }
 
-/// What is known of the slots so far.
+/// The facts that are known about the slots so far.
 struct Facts {
     /// Relations that are empty in every completion.
     empty: Vec<bool>,
@@ -83,7 +83,7 @@ struct Facts {
 }
 
 impl Step {
-    /// What the result depends on; it is noted for the step's slot, too.
+    /// The choices that the result depends on; they are noted for the step's slot, too.
     fn note_needs(&self, rels: &mut [Needs], sets: &mut [Needs]) -> Needs {
         let join = |a: Needs, b: Needs| Needs {
             rf: a.rf || b.rf,
@@ -143,13 +143,13 @@ impl Step {
     }
 }
 
-/// What becomes of a step when some operands are known to be empty.
+/// The simple form of a step of which some operands are known to be empty.
 enum Simple {
-    /// Its result is empty.
+    /// The step's result is empty.
     Empty,
-    /// Its result is that of another slot.
+    /// The step's result is that of another slot.
     Copy(Slot),
-    /// It has to run.
+    /// None: the step has to run.
     No,
 }
 
@@ -243,7 +243,7 @@ struct Work<'w> {
     /// Which of the model's dynamic steps are specialised.
     done: Vec<bool>,
     live: Live,
-    /// What each relation depends on, and each set.
+    /// The choices that each relation depends on, and each set.
     needs: Vec<Needs>,
     set_needs: Vec<Needs>,
 }
@@ -339,7 +339,7 @@ impl Machine {
         }
     }
 
-    /// What becomes of a step by what is known so far.
+    /// The simple form of a step by the facts that are known so far.
     fn simple(&self, code: &Code, facts: &Facts) -> Simple {
         let none = |s: Slot| facts.empty[s as usize];
         let no_set =
@@ -347,7 +347,7 @@ impl Machine {
         code.simple(none, no_set)
     }
 
-    /// The step by what is known so far; none if its result is empty or a copy.
+    /// The step, simplified by the facts that are known so far; none if its result is empty or a copy.
     fn simplify(&mut self, step: &Step, facts: &mut Facts) -> Option<Step> {
         if let Code::Fix(bodies) = &step.code {
             return self.simplify_fix(step.out, bodies, facts);

@@ -5,7 +5,7 @@ use litmake_base::diag::Source;
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::{self as litmus, Arch};
 
-/// What a model says of a test: whether the outcome that it asks for is allowed, and whether it races.
+/// The answer of a model about a test: whether the outcome that the test asks for is allowed, and whether it races.
 fn ask(model: &str, rules: &str, scopes: &str, threads: &[&[&str]], asked: &str) -> (bool, bool) {
     let class = |name: &str| if name == "w" { "Workgroup" } else { "StorageBuffer" };
     let mut columns: Vec<Vec<String>> = Vec::new();
@@ -58,12 +58,12 @@ fn ask(model: &str, rules: &str, scopes: &str, threads: &[&[&str]], asked: &str)
     (found.positive > 0, found.undefined)
 }
 
-/// What the model for Vulkan says of two threads of one workgroup.
+/// The answer of the model for Vulkan about two threads of one workgroup.
 fn together(threads: [&[&str]; 2], asked: &str) -> (bool, bool) {
     ask("spirv", "Vulkan", "scopes: (workgroup P0 P1)", &threads, asked)
 }
 
-/// The same, of two threads each in a workgroup of its own.
+/// The same about two threads each in a workgroup of its own.
 fn apart(threads: [&[&str]; 2], asked: &str) -> (bool, bool) {
     ask("spirv", "Vulkan", "", &threads, asked)
 }

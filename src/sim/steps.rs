@@ -15,9 +15,9 @@ use litmake_cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, 
 pub(super) enum Bound {
     /// The node does not depend on the search, so its value is exact.
     Static,
-    /// What is in the node in every completion.
+    /// The elements that the node has in every completion.
     Lower,
-    /// What is in the node in some completion.
+    /// The elements that the node has in some completion.
     Upper,
 }
 

@@ -60,7 +60,7 @@ impl Symmetry {
     }
 }
 
-/// What instructions look like is for people; what they do is compared.
+/// Whether two threads do the same. The text of their instructions is for people, and is not compared.
 fn equal(a: &Thread, b: &Thread) -> bool {
     let widths = |t: &Thread| t.code.regs.iter().map(|r| (r.bits, r.signed)).collect::<Vec<_>>();
     a.reg_init == b.reg_init

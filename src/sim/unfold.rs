@@ -243,7 +243,7 @@ fn differ(before: &[ExprId], now: &[ExprId], exprs: &Exprs) -> bool {
     pairs.any(|(a, b)| a != b && number(*a).is_some() && number(*b).is_some())
 }
 
-/// What follows from running one op.
+/// The continuation of a path after one op.
 enum Advance<'c> {
     Go,
     Done,

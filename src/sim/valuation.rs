@@ -44,8 +44,7 @@ pub(super) struct Valuation<'s> {
     constant: Vec<Option<Val>>,
     /// Each access is one cell read of such a value, so its value follows from the source alone.
     direct: bool,
-    /// For each access, the link of a chain that commutes that it is the read of, as the indices of
-    /// both.
+    /// For each access that is the read of a link in a chain that commutes, the indices of the chain and of the link.
     links: Vec<Option<(usize, usize)>>,
 }
 
@@ -121,12 +120,12 @@ impl<'s> Valuation<'s> {
         self.exprs.eval(e, &|v| self.value(v))
     }
 
-    /// The link of a chain that commutes that an access is the read of.
+    /// The link, in a chain that commutes, whose read is this access.
     pub fn link(&self, access: usize) -> Option<(usize, usize)> {
         self.links.get(access).copied().flatten()
     }
 
-    /// What the read of a link returns, if coherence says of every other link whether it comes before.
+    /// The value that the read of a link returns, if coherence says of every other link whether it comes before.
     fn before_link(&self, (chain, link): (usize, usize), co: &Rel) -> Option<Val> {
         let chain = &self.skeleton.chains[chain];
         let write = |l: usize| usize::from(chain.links[l].write);
@@ -242,7 +241,7 @@ impl<'s> Valuation<'s> {
         Some(out)
     }
 
-    /// What happens to a cell, if it is a chain that commutes.
+    /// The effect of all links on a cell, if the cell is a chain that commutes.
     fn sum(&self, cell: u16) -> Option<&Sum> {
         self.skeleton.chains.iter().find(|c| c.cell == cell)?.sum.as_ref()
     }

@@ -33,14 +33,14 @@ const MOST: u64 = 5_000;
 /// The flag by which the kernel's model reports a data race.
 const RACE: &str = "data-race";
 
-/// What was found about an outcome.
+/// The answer to a question about an outcome.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Whether some allowed execution shows it.
+    /// Whether some allowed execution shows the outcome.
     pub allowed: bool,
     /// How many executions that show the outcome were looked at.
     pub looked_at: u64,
-    /// Whether there are more.
+    /// Whether there are more such executions.
     pub more: bool,
     /// The executions. If the outcome is forbidden, those that fail the fewest checks, by the shortest
     /// cycles, come first.

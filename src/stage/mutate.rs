@@ -13,7 +13,7 @@ use litmake_mutate::weaken::Weakening;
 use litmake_pipeline::kinds;
 use litmake_pipeline::slice::Instance;
 
-/// What is done to each test.
+/// The change that is made to each test.
 pub enum Mutate {
     /// The test is rewritten without a change of meaning.
     Rewrite(Rewriting),

@@ -24,7 +24,7 @@ pub struct Question {
     ask: Box<dyn Fn(&mut Asking) -> Answer>,
 }
 
-/// What a question can use to find its answer.
+/// The means with which a question finds its answer.
 pub struct Asking<'a> {
     /// Values that the questions of one round share.
     pub shared: &'a mut Shared,

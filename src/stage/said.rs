@@ -15,7 +15,7 @@ use litmake_toolchain::process::{self, Ended};
 /// Longer answers are cut.
 const LONG: usize = 120;
 
-/// What the compiler with this digest says about its version; empty if it says nothing.
+/// The words of the compiler with this digest about its version; empty if it says nothing.
 pub fn said(profile: &Profile, program: &Path, digest: Digest, records: &dyn Records) -> String {
     let key = Keyer::new("compiler's version/1").field("digest", &digest.0).finish();
     let kept = records.get(&[key]).pop().flatten().and_then(|b| String::from_utf8(b).ok());

@@ -54,7 +54,7 @@ fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), Failure> {
     Ok((test, threads))
 }
 
-/// What the stages of a plan share.
+/// The lists of threads, and the work on threads, that the stages of a plan share.
 pub struct Threads {
     /// The list of threads, by the node of the graph whose tests they are taken from.
     lists: BTreeMap<usize, usize>,

@@ -19,7 +19,7 @@ use litmake_litmus::Test;
 pub struct Dump<'a> {
     /// The compiler's name of the pass, without what it ran on.
     pub pass: &'a str,
-    /// What the pass ran on: a function, a loop, or everything.
+    /// The name of the code that the pass ran on: a function, a loop, or everything.
     pub on: &'a str,
     /// Whether it is machine code of one function; otherwise it is a whole module.
     pub machine: bool,
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         Ok((frame, self.said(&extra, &text)?))
     }
 
-    /// What the compiler prints to standard error for a text.
+    /// The text that the compiler prints to standard error about a source.
     fn said(
         &self,
         extra: &[&str],

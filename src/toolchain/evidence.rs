@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(10);
 /// The number of symbolic links that are followed, as in the kernel.
 const LINKS: usize = 40;
 
-/// What a look saw at a path.
+/// The result of a look at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
     /// The path does not exist.
@@ -190,7 +190,7 @@ fn follow(path: &Path, way: &mut BTreeMap<PathBuf, Step>) {
     }
 }
 
-/// What was seen at each path, and the stamp of the file then.
+/// The result of the look at each path, and the stamp that the file had then.
 #[derive(Default)]
 struct Sights {
     seen: HashMap<(PathBuf, Look), Sight>,
@@ -339,7 +339,7 @@ fn stamp(path: &Path, look: Look, meta: &Metadata) -> Option<Stamp> {
     }
 }
 
-/// What is at a path, and the stamp from before the look.
+/// The result of a look at a path, and the stamp from before the look.
 fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let Some(meta) = metadata(path, look) else { return (Seen::Nothing, None) };
     let stamp = stamp(path, look, &meta);

@@ -134,7 +134,7 @@ pub fn digest(evidence: &Evidence) -> Digest {
     keyed(&counted(evidence)).finish()
 }
 
-/// What a compiler with a digest looked at, to find out what of it changed.
+/// Digests of the paths that a compiler with a digest looked at, to find out which of them changed.
 pub fn seen_by(digest: Digest, known: &dyn Records) -> Option<BTreeMap<PathBuf, Digest>> {
     let bytes = known.get(&[seen_key(digest)]).pop().flatten()?;
     serde_json::from_slice(&bytes).ok()
@@ -144,7 +144,7 @@ fn seen_key(digest: Digest) -> Digest {
     Keyer::new("compiler's looks/1").field("digest", &digest.0).finish()
 }
 
-/// What counts of evidence.
+/// The part of evidence that counts: all paths but the indexes.
 fn counted(evidence: &Evidence) -> BTreeMap<PathBuf, Digest> {
     let mut all = evidence.seen();
     INDEXES.iter().for_each(|index| _ = all.remove(Path::new(index)));
@@ -279,8 +279,8 @@ fn request<'a>(
     }
 }
 
-/// What can be known about a program that cannot be traced: its file, the programs that it says it
-/// runs, and the libraries that these load.
+/// The files that are known of a program that cannot be traced: its own, those of the programs that it says it runs,
+/// and the libraries that these load.
 fn without_following(program: &Path, env: &BTreeMap<String, String>) -> BTreeSet<(PathBuf, Look)> {
     let mut programs = BTreeSet::from([program.to_path_buf()]);
     for part in ["cc1", "cc1plus", "as"] {

@@ -88,7 +88,7 @@ impl Away {
     }
 }
 
-/// What a run knows of other machines and of the work that they do.
+/// The state of the work that other machines do for a run.
 pub(super) struct Others {
     /// Packets that jobs returned for units that have not asked yet; and whether they are of an earlier run
     /// of the job.

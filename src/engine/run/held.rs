@@ -54,7 +54,7 @@ type PlacesOfShards = FxHashMap<(usize, usize), Arc<Vec<Places>>>;
 /// A shard, and some of its rows.
 pub(super) type Rows = (u32, Vec<u32>);
 
-/// What is held, by node or by node and shard.
+/// The results that are held in memory, by node or by node and shard.
 pub(super) struct Held {
     pub(super) roots: Vec<Mutex<Option<Arc<Root>>>>,
     /// The units of each node; empty as long as its list is not known.
@@ -105,7 +105,7 @@ impl Held {
     }
 }
 
-/// What was done in a node.
+/// The rows that were done in a node, and the time that they took.
 #[derive(Default)]
 pub(super) struct Tally {
     /// The rows that this run executed.

@@ -20,7 +20,7 @@ use litmake_base::records::{Kind, Put, Records};
 /// Where a part lies, and its cell.
 type Placed = (u32, u32, Cell);
 
-/// What an item reads of its parts.
+/// The results of an item's parts, if there are all that its work needs.
 pub(super) enum PartsRead {
     /// For each joined node, a digest of the results of the parts.
     All(SmallVec<[Digest; 4]>),

@@ -13,7 +13,7 @@ use litmake_base::digest::{Digest, Keyer};
 /// A result that is kept for a day only is computed again after this time, in milliseconds.
 const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
 
-/// What there is to do for an item in a node.
+/// The work that an item needs in a node.
 pub(crate) enum Decision {
     /// Nothing: an input has no result, or the result is made when it is read, and stands for itself by its key.
     Settled(Cell),
@@ -93,7 +93,7 @@ impl Engine<'_> {
             .finish()
     }
 
-    /// What there is to do for a row, whose inputs have these cells.
+    /// Decides which work a row needs, by the cells of its inputs.
     pub(crate) fn decide(
         &self,
         node: usize,

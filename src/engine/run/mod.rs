@@ -120,9 +120,9 @@ pub struct Engine<'a> {
     shape: Shape,
     schedule: Schedule,
     held: Held,
-    /// What was done, by node.
+    /// The rows that were done, and the time that they took, by node.
     tallies: Vec<Tally>,
-    /// What is known of other machines.
+    /// The state of the work that other machines do.
     others: Others,
     /// How many failures were told.
     said: AtomicUsize,

@@ -1,4 +1,4 @@
-//! What is to be done next, by whom, and what waits for what.
+//! The order of the jobs of a run: which is next, who does it, and which jobs wait for which others.
 //!
 //! It does not know results, nor how work is done.
 

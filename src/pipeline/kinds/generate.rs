@@ -80,7 +80,7 @@ pub struct Generate {
     /// Which edges may follow each other: `default`, `sc`, `critical`, `free`, `uni`, `total`.
     #[serde(default)]
     pub mode: Option<Sp<String>>,
-    /// What the condition of a test observes: `avoid`, `accept`, `force`, `local`, `both`, `final`,
+    /// How the condition of a test observes the outcome: `avoid`, `accept`, `force`, `local`, `both`, `final`,
     /// `registers`.
     #[serde(default)]
     pub observe: Option<Sp<String>>,
@@ -98,8 +98,7 @@ pub struct Generate {
     /// (members of one object, at offsets).
     #[serde(default)]
     pub layout: Option<Sp<String>>,
-    /// What C tests do in helper functions that are not inlined: `none`, `fences`, `accesses`,
-    /// `all`.
+    /// The parts of C tests that are in helper functions which are not inlined: `none`, `fences`, `accesses`, `all`.
     #[serde(default)]
     pub helpers: Option<Sp<String>>,
     /// Takes a sample of this many tests, which contains every construct. The sample is random,

@@ -54,7 +54,7 @@ impl Items {
 
 /// The options of a kind of stages: what planning and the report ask of them.
 pub trait Options {
-    /// What stages of this kind do, for the schema and the reference.
+    /// A description of the work of stages of this kind, for the schema and the reference.
     fn about() -> &'static str
     where
         Self: Sized;
@@ -112,7 +112,7 @@ macro_rules! kinds {
         pub struct Stage {
             /// The name by which other stages, targets and reports refer to it.
             pub name: Sp<String>,
-            /// What the stage is for, for people.
+            /// The purpose of the stage, for people.
             #[serde(default)]
             pub about: Option<String>,
             /// Makes one instance for each combination of the values of these variables. A stage

@@ -1,4 +1,4 @@
-//! What registers and places of memory can hold, whatever the order in which code runs: a few values, or anything.
+//! The values that registers and places of memory can hold, whatever the order in which code runs: a few, or any.
 //!
 //! It computes with the values themselves, until nothing is added. It does not know paths.
 
@@ -10,18 +10,19 @@ use super::Reach;
 use litmake_ops::eval::{eval_bin, eval_un};
 use litmake_ops::{BinOp, Op, Reg, Temp, UnOp, Val};
 
-/// What may be held somewhere.
+/// The values that a register or a place may hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Held {
-    /// One of these, or, while there is none, nothing yet.
+    /// One of these values, or, while there is none, nothing yet.
     OneOf(SmallVec<[Val; 4]>),
     /// Any number, and any address in a location that [`Reach`] does not rule out.
     Anything,
 }
 
-/// What may hold more values than this counts as holding anything.
+/// A register or a place that may hold more values than this counts as holding anything.
 const MOST: usize = 64;
-/// After so many rounds, what still grows in a program with loops counts as holding anything.
+/// In a program with loops, a register or a place that still gets new values after so many rounds counts as holding
+/// anything.
 const ROUNDS: usize = 8;
 
 impl Default for Held {
@@ -35,7 +36,7 @@ impl Held {
         Held::OneOf(SmallVec::from_elem(val, 1))
     }
 
-    /// Adds what the other may be; whether that was new.
+    /// Adds the values of the other; whether one of them was new.
     fn add(&mut self, other: &Held) -> bool {
         let (Held::OneOf(all), Held::OneOf(more)) = (&mut *self, other) else {
             let new = *self != Held::Anything && *other == Held::Anything;
@@ -57,8 +58,8 @@ impl Held {
         new
     }
 
-    /// What an operation makes of it. Arithmetic without a meaning has no value; whoever needs one there is
-    /// told so in the search.
+    /// The results of an operation on the values. Arithmetic without a meaning has no result; the search reports it
+    /// where one is needed.
     fn map(&self, of: impl Fn(Val) -> Option<Val>) -> Held {
         match self {
             Held::Anything => Held::Anything,
@@ -88,16 +89,16 @@ impl Held {
     }
 }
 
-/// What the places of one location may hold beside what they held at first.
+/// The values that the places of one location may hold besides the initial ones.
 #[derive(Clone, Debug, Default)]
 struct Stored {
-    /// By offset and size, what may be stored there.
+    /// The values that may be stored in the location, by offset and size.
     ranges: Vec<(u32, u8, Held)>,
-    /// Something may be stored anywhere in it.
+    /// Something may be stored anywhere in the location.
     anywhere: bool,
 }
 
-/// What the places of memory may hold.
+/// The values that the places of memory may hold.
 #[derive(Clone, Debug)]
 pub struct Contents {
     stored: Vec<Stored>,
@@ -145,7 +146,7 @@ impl Contents {
         flow.memory
     }
 
-    /// What a read of a place may return.
+    /// The values that a read of a place may return.
     pub fn at(&self, program: &Program, loc: u16, off: u32, size: u8) -> Held {
         let stored = &self.stored[usize::from(loc)];
         let meets = |o: u32, s: u8| o < off + u32::from(size) && off < o + u32::from(s);
@@ -161,7 +162,7 @@ impl Contents {
     }
 }
 
-/// How many stores there are; `None` for a program with a jump backwards, or to an address.
+/// The number of stores; `None` for a program with a jump backwards, or to an address.
 fn stores_without_loops(program: &Program) -> Option<usize> {
     fn stores(ops: &[Op], at: usize) -> Option<usize> {
         ops.iter().try_fold(0, |sum, op| {
@@ -186,17 +187,17 @@ fn stores_without_loops(program: &Program) -> Option<usize> {
 struct Flow<'p> {
     program: &'p Program,
     reach: &'p Reach,
-    /// By thread. Without loops, registers hold what they hold at the instruction at hand; with loops, what they
-    /// hold anywhere.
+    /// The values of registers, by thread. Without loops, these are the values at the instruction at hand; with loops,
+    /// those anywhere.
     regs: Vec<Vec<Held>>,
-    /// What registers hold where a jump to an instruction comes from.
+    /// For each instruction, the values of registers at the jumps to it.
     jumped: Vec<Option<Vec<Held>>>,
     /// Whether a register that is written forgets what it held.
     straight: bool,
     memory: Contents,
     /// The thread and the instruction at hand.
     at: (usize, usize),
-    /// Whether what grows is to hold anything.
+    /// Whether a register or a place that gets new values is to hold anything.
     widen: bool,
     changed: bool,
 }
@@ -335,7 +336,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A place in memory. An access that is elsewhere ends its path with an error.
+    /// The place in memory that an address leads to. An access elsewhere ends its path with an error.
     fn place(&self, val: Val) -> Option<(u16, u32)> {
         let Val::Ptr { loc, off } = val else { return None };
         let off = u32::try_from(off).ok()?;
@@ -361,7 +362,7 @@ fn grow(held: &mut Held, by: &Held, widen: bool) -> bool {
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
     Register(Reg),
-    /// An operation on what has this number, and its width.
+    /// An operation on the origin with this number, and its width.
     Of(UnOp, usize, u8),
 }
 
@@ -369,7 +370,7 @@ enum Origin {
 #[derive(Default)]
 struct Temps {
     held: Vec<Held>,
-    /// What temporaries come from, each once; and for each temporary, where in this list it is.
+    /// The origins of the temporaries, each once; and for each temporary, the number of its origin in this list.
     origins: Vec<Origin>,
     numbers: Vec<Option<usize>>,
 }

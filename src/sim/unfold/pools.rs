@@ -68,7 +68,7 @@ impl Pools {
         Ok(*self.values.borrow() != before)
     }
 
-    /// What a read of a range can return: what one write stores, or bytes of several.
+    /// The values that a read of a range can return: each is stored by one write, or made of bytes of several.
     fn written(
         &self,
         program: &Program,

@@ -1207,7 +1207,8 @@ fn is_included(automaton: &Automaton, state: State, without: &[State], other: &A
     true
 }
 
-/// What can be left out of executions under a model, if it is shown that the model cannot tell.
+/// The events of private memory that executions can do without under a model, if it is shown that the model cannot
+/// tell.
 pub fn left_out(plan: &Plan, arch: Arch) -> Option<Private> {
     if !keeps_private_order(plan, arch) {
         return None;

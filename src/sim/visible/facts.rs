@@ -1,4 +1,4 @@
-//! What is certain about two events of an execution: whether they are in a set or relation of a plan.
+//! Certain facts about two events of an execution: whether they are in a set or relation of a plan.
 //!
 //! The answer has three values, since most of an execution is not known here. It knows plans and
 //! which events there are, and nothing of what is left out.
@@ -48,7 +48,7 @@ impl Truth {
     }
 }
 
-/// What an event is. The last three are the events of private memory.
+/// The kind of an event. The last three are the kinds of events of private memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Read,
@@ -313,7 +313,7 @@ impl Near {
         }
     }
 
-    /// One of these ways that there is always.
+    /// One of these ways, if there always is such a third event.
     fn always(self) -> Option<(Near, Near)> {
         match self {
             Near::Hidden => Some((Near::Overwrites, Near::Flow)),
@@ -334,7 +334,8 @@ pub fn one_access() -> [Link; 2] {
     [parts, parts.with(&[B::Id, B::Loc])]
 }
 
-/// What may relate events that are not private, and are of one thread and in order.
+/// The relations that may hold, there and back, between two events of one thread that are not private, the first before
+/// the second.
 pub fn visible_later() -> (Link, Link) {
     use BaseRel as B;
     let open = [B::Loc, B::Rf, B::Co, B::LxSx];
@@ -343,7 +344,7 @@ pub fn visible_later() -> (Link, Link) {
     (Link { open: link.open | FR, ..link }, Link { open: back.open | FR, ..back })
 }
 
-/// The same, of two threads.
+/// The same between events of two threads.
 pub fn visible_apart() -> (Link, Link) {
     use BaseRel as B;
     let link = Link::apart().or_open(&[B::Loc, B::Rf, B::Co, B::SameBarrier]);
@@ -351,7 +352,7 @@ pub fn visible_apart() -> (Link, Link) {
     (link, link)
 }
 
-/// The same, of one instruction.
+/// The same between events of one instruction.
 pub fn visible_instruction() -> (Link, Link) {
     use BaseRel as B;
     let flow =

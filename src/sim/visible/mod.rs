@@ -1,7 +1,7 @@
 //! Which events a model needs. An event may be left out if the outcomes are the same without it.
 //!
-//! What a model cannot tell missing is derived from its plan ([`derive`]); where that does not show it, the
-//! events stay. For some large built-in models this module has an argument instead. It does not know programs.
+//! The events that a model cannot tell missing are derived from its plan ([`derive`]); where the plan does not show it,
+//! the events stay. For some large built-in models this module has an argument instead. It does not know programs.
 
 mod automaton;
 mod derive;
@@ -125,7 +125,7 @@ impl Visible {
 }
 
 impl Private {
-    /// What a model needs of private memory.
+    /// The events of private memory that a model needs.
     pub fn under(model: &Model, plan: Option<&Plan>, arch: Arch) -> Private {
         // In C every access has an annotation, so none is left out. A model with `catdep` follows values
         // through memory itself.

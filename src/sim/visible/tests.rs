@@ -1,4 +1,4 @@
-//! What is left out cannot be told missing: outcomes are those of the engine that leaves out nothing.
+//! A model cannot tell that events are left out: outcomes are those of the engine that leaves out nothing.
 
 use crate::{Engine, Model, Options, Simulator};
 use litmake_base::diag::Source;
@@ -78,7 +78,7 @@ fn writes_wait_for_the_condition_of_a_private_read() {
     assert_eq!(outcomes(&text, &built_in(Arch::Arm, "aarch32")), 3);
 }
 
-/// How a dialect writes what threads do here.
+/// The text of a dialect for the operations of the tests here.
 struct Dialect {
     arch: Arch,
     /// Registers with the addresses of two shared places and a private one.
@@ -267,7 +267,7 @@ fn is_left_out(model: &Model, arch: Arch) -> bool {
     model.private(arch) != super::Private::Events
 }
 
-/// What is replaced, and by what.
+/// Pieces of text, each with the text that replaces it.
 type Changes<'a> = &'a [(&'a str, &'a str)];
 
 /// The models that come of one change each.
@@ -389,9 +389,9 @@ fn coherence_is_found_in_plans() {
     assert!(own(Arch::AArch64, naked).visible(Arch::AArch64).early);
 }
 
-/// What the derivation excepts, by reasoning: fences that order only writes before them, since a private
-/// write comes after what its value depends on; and fences that order only reads after them, since what depends
-/// on a private read comes after it.
+/// The fences that the derivation excepts, by reasoning: those that order only writes before them, since a private
+/// write comes after what its value depends on; and those that order only reads after them, since what depends on a
+/// private read comes after it.
 #[test]
 fn exceptions_are_fences_for_one_kind_of_access() {
     use super::derive::left_out;

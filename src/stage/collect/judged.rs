@@ -16,7 +16,7 @@ use litmake_engine::rows::Cell;
 use litmake_pipeline::kinds::Kind;
 use litmake_report::verdict::{STOPPED, Verdict, reason};
 
-/// What an item of a stage that judges came to.
+/// The result of an item in a stage that judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     Judged,
@@ -24,14 +24,14 @@ enum Came {
     Bounded,
     /// The source has undefined behaviour.
     Undefined,
-    /// Nobody asked for it: it was left out on purpose.
+    /// Nobody asked for the item: it was left out on purpose.
     NotAsked,
     Failed(FailureKind),
     Lacking(&'static str),
 }
 
 impl Came {
-    /// The larger rank decides for a test that came to several things.
+    /// The rank of the result. Of several results of one test, that with the largest rank counts.
     fn rank(self) -> u8 {
         match self {
             Came::NotAsked => 0,
@@ -183,8 +183,8 @@ fn each(
     }
 }
 
-/// What an item came to, from its cell and the content of the cell, and whether its source has plain
-/// accesses to atomic objects.
+/// The result of an item, by its cell and the content of the cell, and whether its source has plain accesses to atomic
+/// objects.
 fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> (Came, bool) {
     let mut plain_atomics = false;
     let came = come_to(run, i, cell, bytes, &mut plain_atomics);

@@ -425,7 +425,7 @@ impl Ran<'_> {
         }
     }
 
-    /// What a node of the plan showed for a test.
+    /// The result of a node of the plan for a test.
     pub fn saw(&self, i: usize, test: &str) -> Seen {
         let node = self.built.node_of[i];
         let cell = place(self.engine, node, test)

@@ -139,12 +139,12 @@ pub struct Placed {
 pub enum Parts {
     /// All of one size, from the start on.
     Each(u64),
-    /// Where each begins, and its size; what is between them is none.
+    /// The beginning of each value, and its size; the bytes between them belong to none.
     Members(Vec<(u64, u64)>),
 }
 
 impl Parts {
-    /// Where a test has what lies `size` bytes from `offset` on.
+    /// The offset in a test of the `size` bytes that begin at `offset`.
     fn mirrored(&self, offset: i64, size: u64) -> Option<i64> {
         match self {
             Parts::Each(unit) => mirrored(*unit, offset, size),

@@ -103,9 +103,9 @@ pub enum Action {
 
 pub struct Plan {
     pub actions: Vec<Action>,
-    /// What matters after each instruction.
+    /// The bits that matter after each instruction.
     pub after: Vec<Live>,
-    /// What matters before the first instruction.
+    /// The bits that matter before the first instruction.
     pub start: Live,
 }
 

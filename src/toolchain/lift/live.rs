@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use litmake_ops::{Op, Temp, mask};
 
-/// What matters before or after an instruction.
+/// The bits of registers and stack slots that matter before or after an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub regs: Vec<u128>,
@@ -17,11 +17,11 @@ pub struct Live {
     when: Option<When>,
 }
 
-/// What does not matter on one side of a condition.
+/// The bits that do not matter on one side of a condition.
 #[derive(Clone, Debug, PartialEq)]
 struct When {
     condition: Vec<Op>,
-    /// Bits that do not matter if the condition does not hold, and if it holds.
+    /// The bits that do not matter if the condition does not hold, and those if it holds.
     idle: [Vec<u128>; 2],
 }
 

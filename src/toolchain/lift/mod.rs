@@ -41,7 +41,7 @@ const MAX_ROUNDS: usize = 64;
 /// The linkers' symbol around which small variables are placed.
 const GLOBALS: &str = "__global_pointer$";
 
-/// What is known about a thread's function.
+/// The facts that are given about a thread's function.
 pub struct Given<'a> {
     /// The number of the thread.
     pub thread: usize,
@@ -63,7 +63,7 @@ pub struct Given<'a> {
     pub instead: &'a dyn Fn(&str) -> Option<String>,
     /// Whether functions that are called stay functions.
     pub calls: bool,
-    /// What the user says about code that was not compiled from the test.
+    /// The facts that the user gives about code that was not compiled from the test.
     pub foreign: Option<&'a Foreign>,
     /// Whether to list the result of each instruction.
     pub lists: bool,
@@ -80,7 +80,7 @@ pub struct Listed {
     pub lines: Vec<String>,
 }
 
-/// What a user says about a function with unknown source.
+/// The facts that a user gives about a function with unknown source.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
     /// The parameters that are numbers, by position.
@@ -263,7 +263,7 @@ struct Named<'a> {
     tables: &'a [Table],
 }
 
-/// What else code needs to be lifted.
+/// A thing that is still needed to lift code, or the failure of lifting.
 enum Need {
     /// The frame as a location: its first byte and its end.
     Frame(i64, i64),
@@ -474,11 +474,11 @@ fn placed(failure: Failure, image: &Image, at: u64, given: &Given) -> Failure {
     }
 }
 
-/// What is still to be found for an instruction at an address.
+/// A fact that was found about the instruction at an address.
 enum Found {
-    /// The target of a jump or call.
+    /// The address of a jump or call, and its target.
     Target(u64, u64),
-    /// The number of bytes that are copied.
+    /// The address of a copy, and the number of its bytes.
     Size(u64, u64),
 }
 

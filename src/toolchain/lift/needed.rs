@@ -16,7 +16,7 @@ pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
     temps
 }
 
-/// What matters about an instruction's accesses, by the temporary that is loaded or stored.
+/// The parts of an instruction's accesses that matter, by the temporary that is loaded or stored.
 pub struct Matters<'a> {
     /// Whether the address matters.
     pub address: &'a dyn Fn(Temp) -> bool,

@@ -15,8 +15,7 @@ use super::values::{Known, Step, World};
 pub struct State {
     pub regs: Vec<Option<Known>>,
     pub slots: BTreeMap<i64, (u8, Known)>,
-    /// What instructions under one condition leave for others under the same condition or its
-    /// negation.
+    /// The contents that instructions under one condition leave for others under the same condition or its negation.
     when: Option<When>,
 }
 
@@ -62,8 +61,8 @@ impl State {
         lost || before != self.slots.len()
     }
 
-    /// What both states know on the sides of a condition: a value that is known in general is known
-    /// on each side, too.
+    /// The contents that both states know on the sides of a condition: a value that is known in
+    /// general is known on each side, too.
     fn common(&self, other: &State, world: &World) -> Option<When> {
         let when = self.when.as_ref().or(other.when.as_ref())?;
         let said = [self, other].map(|s| s.known_side(when, world));

@@ -1,8 +1,7 @@
-//! What registers and stack slots are known to hold: the effect of one instruction's micro-ops
-//! on a [`State`].
+//! The known contents of registers and stack slots: the effect of one instruction's micro-ops on a [`State`].
 //!
-//! What comes out of shared memory is never known, so that no dependency on it is lost. It does
-//! not know instruction sets.
+//! A value out of shared memory is never known, so that no dependency on it is lost. This module does not know
+//! instruction sets.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,10 +23,10 @@ pub enum Known {
     Stack(i64),
     /// Some address in the frame, or something computed from one.
     Frame,
-    /// So many of the lowest bits are what only a run tells; above is a part of an address in the
-    /// frame, as where a part of a register is written.
+    /// An address in the frame of which so many of the lowest bits were replaced by some that only a run tells, as
+    /// where a part of a register is written.
     Top(u8),
-    /// What this register held at the start.
+    /// The content of this register at the start.
     Start(Reg),
     /// Somewhere in this location: its address, and something that only a run tells; with its
     /// lowest [`LOW`] bits, where they are known.
@@ -61,15 +60,15 @@ pub enum Place {
     /// A location of the test, plus bytes.
     Location(u16, i64),
     Stack(i64),
-    /// What lies in the object code and cannot change.
+    /// An address in the object code whose content cannot change.
     Constant(u64),
     /// Somewhere in the frame.
     Frame,
-    /// Where only a run tells.
+    /// A place that only a run tells.
     Open,
-    /// Nothing that is known lies there.
+    /// An address at which nothing known lies.
     Nowhere(u64),
-    /// Bytes of two variables: what lies beside a location is not known to a test.
+    /// Bytes of two variables: a test does not know what lies beside a location.
     Across,
 }
 
@@ -78,20 +77,20 @@ pub struct Access {
     pub place: Place,
     pub size: u8,
     pub store: bool,
-    /// Of an atomic instruction.
+    /// The access is of an atomic instruction.
     pub atomic: bool,
-    /// It happens in any case.
+    /// The access happens in any case.
     pub certain: bool,
     pub temp: Temp,
-    /// What it stores, where that is known.
+    /// The value that it stores, where that is known.
     pub stored: Option<Known>,
-    /// Where only a run tells the place: the location that it is in, and the address's lowest
-    /// [`LOW`] bits, as far as these are known.
+    /// Where only a run tells the place: the location that the access is in, and the address's lowest [`LOW`] bits, as
+    /// far as these are known.
     pub near: Option<(u16, Option<u8>)>,
 }
 
-/// Where all that an instruction accesses lies, if only a run tells: the location, the lowest bits
-/// of the first address, and how many bytes from there on.
+/// The place of all accesses of an instruction, if only a run tells it: the location, the lowest bits of the first
+/// address, and the number of bytes from there on.
 pub fn near(accesses: &[Access]) -> Option<(u16, Option<u8>, u8)> {
     let (loc, _) = accesses.first()?.near?;
     if accesses.iter().any(|a| a.near.map(|n| n.0) != Some(loc)) {
@@ -114,16 +113,16 @@ pub fn smallest(accesses: &[Access]) -> u64 {
     accesses.iter().map(|a| u64::from(a.size)).min().unwrap_or(0)
 }
 
-/// What one instruction does where it is reached.
+/// The effects of one instruction where it is reached.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     pub reads: HashMap<Reg, Option<Known>>,
-    /// With whether it is written in any case.
+    /// The written registers, with their contents, and whether each is written in any case.
     pub writes: Vec<(Reg, Option<Known>, bool)>,
     pub accesses: Vec<Access>,
-    /// It orders, ends, or chooses the way by something that is not known.
+    /// The instruction orders, ends, or chooses the way by something that is not known.
     pub event: bool,
-    /// Where it goes by something that is known, if not on.
+    /// The instruction that it goes to by something that is known, if not the next.
     pub goes: Option<usize>,
 }
 
@@ -155,7 +154,7 @@ pub struct World<'a> {
     pub globals: &'a [(u64, u64, u16)],
     /// Bytes of a value of each location.
     pub units: &'a [u64],
-    /// What each location is made of.
+    /// The parts that each location is made of.
     pub parts: &'a [Parts],
     /// How far into its word each location lies, which matters in big-endian code alone: a known
     /// address counts from the word, and a place from the location.
@@ -181,7 +180,7 @@ impl World<'_> {
         }
     }
 
-    /// What lies so many bytes into a location, if that is a location of its own.
+    /// The place so many bytes into a location, which may be in a part that is a location of its own.
     fn field(&self, loc: u16, off: i64) -> (u16, i64) {
         let fields = self.fields.get(usize::from(loc)).map_or(&[][..], Vec::as_slice);
         let inside = |f: &&Field| (f.from..f.end).contains(&off);
@@ -226,13 +225,13 @@ impl World<'_> {
         self.around(known).map(|(loc, _)| loc)
     }
 
-    /// What is known of a value that is one of two.
+    /// The known part of a value that is one of two.
     pub fn either(&self, a: Option<Known>, b: Option<Known>) -> Option<Known> {
         let ((a, low), (b, other)) = (self.around(a?)?, self.around(b?)?);
         (a == b).then_some(Known::Within(a, low.filter(|_| low == other)))
     }
 
-    /// A part of what only a run tells, or of an address: its lowest bits.
+    /// The known part of an extended value: of a number that only a run tells, or of an address, the lowest bits.
     fn extended(&self, known: Known, from: u8, width: u8) -> Option<Known> {
         if matches!(known, Known::Within(..)) && from.min(width) >= self.address_bits {
             return Some(known);
@@ -250,7 +249,7 @@ impl World<'_> {
         }
     }
 
-    /// What is known of a sum and its like that only a run tells.
+    /// The known part of a sum, or the like, that only a run tells.
     fn open(&self, op: BinOp, a: Option<Known>, b: Option<Known>, whole: bool) -> Option<Known> {
         let around = |k: Option<Known>| k.and_then(|k| self.around(k));
         let low = |a: Option<u8>, b: Option<u8>| {
@@ -302,9 +301,9 @@ impl World<'_> {
         self.pads.get(usize::from(loc)).copied().unwrap_or(0)
     }
 
-    /// How a test of big-endian code has an access that only a run tells the place of: by how much
-    /// its offset is another one, and whether its registers change places. `None` where nothing
-    /// tells what part of a value it is.
+    /// The form that an access whose place only a run tells has in a test of big-endian code: the number that is added
+    /// to its offset, and whether its registers change places. `None` where nothing tells which part of a value it
+    /// accesses.
     pub fn turned(&self, arch: Arch, d: &Decoded, accesses: &[Access]) -> Option<(i64, bool)> {
         let (loc, low, size) = near(accesses)?;
         let parts = self.parts.get(usize::from(loc))?;
@@ -321,12 +320,12 @@ impl World<'_> {
         found
     }
 
-    /// Whether there are locations that are less than what exclusive accesses of MIPS access.
+    /// Whether there are locations that are smaller than the exclusive accesses of MIPS.
     pub fn has_small(&self) -> bool {
         self.units.iter().any(|unit| matches!(unit, 1 | 2))
     }
 
-    /// Whether an address is not what it is in a test, where locations begin words.
+    /// Whether an address differs from the one in a test, where locations begin words.
     pub fn is_shifted(&self, known: Known) -> bool {
         self.location(known).is_some_and(|(loc, _)| self.pad(loc) != 0)
     }

@@ -41,7 +41,7 @@ pub struct Thread {
     pub init: Vec<InitItem>,
 }
 
-/// What a function becomes a thread with.
+/// The locations of the test by which a function becomes a thread.
 pub struct Given<'a> {
     /// The location behind each parameter.
     pub params: &'a [String],
@@ -112,7 +112,7 @@ struct Writer<'a> {
     slots: usize,
 }
 
-/// What the names of a function stand for in one copy of it: the innermost group of names is the last.
+/// The meanings of the names of a function in one copy of it: the innermost group of names is the last.
 #[derive(Default)]
 struct Names {
     /// Registers that were declared by themselves, and variables, by name.

@@ -7,30 +7,30 @@ use std::collections::BTreeMap;
 /// Longer modules have no litmus tests in them.
 const MOST_FUNCTIONS: usize = 4096;
 
-/// What one file of PTX has.
+/// The functions and variables of one file of PTX.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// By name.
+    /// The functions, by name.
     pub functions: BTreeMap<String, Function>,
-    /// By name.
+    /// The variables, by name.
     pub variables: BTreeMap<String, Variable>,
 }
 
 /// A function or an entry of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// What it returns, and what it takes.
+    /// The names of its results.
     pub results: Vec<String>,
-    /// See `results`.
+    /// The names of its parameters.
     pub params: Vec<String>,
-    /// In the order of the text.
+    /// The pieces of its body, in the order of the text.
     pub body: Vec<Statement>,
 }
 
 /// A piece of a function's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// Its name.
+    /// A label, by its name.
     Label(String),
     /// An instruction or a declaration, without the semicolon.
     Line(String),
@@ -43,13 +43,13 @@ pub enum Statement {
 /// A variable, or what a function keeps on its stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// As code names it.
+    /// The name, as code has it.
     pub name: String,
-    /// Bytes of an element, and how many there are.
+    /// The bytes of an element.
     pub unit: u64,
-    /// See `unit`.
+    /// The number of elements.
     pub count: u64,
-    /// What it holds at first, without the zeros at the end; `None` where that is no list of numbers.
+    /// The initial values of the elements, without the zeros at the end; `None` where they are no list of numbers.
     pub values: Option<Vec<i128>>,
     /// Whether the variable is of another module.
     pub external: bool,
@@ -112,9 +112,9 @@ fn without_comments(text: &str) -> String {
 }
 
 enum Piece {
-    /// Up to a semicolon.
+    /// The text up to a semicolon.
     Line(String),
-    /// What stands before a brace that opens a body or a group of names.
+    /// The text before a brace that opens a body or a group of names.
     Open(String),
     Close,
 }

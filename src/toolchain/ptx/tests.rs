@@ -114,7 +114,7 @@ ret
     assert!(code.is_ok(), "{:?}\n{text}", code.err());
 }
 
-/// What nvcc does without optimisation: an object of bytes goes to a function and comes back from it.
+/// Code of nvcc without optimisation: an object of bytes goes to a function and comes back from it.
 const OBJECTS: &str = "
 .version 9.0
 .func (.param .align 8 .b8 func_retval0[16]) both

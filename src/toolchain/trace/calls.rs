@@ -1,5 +1,5 @@
-//! What the system calls of a stopped thread mean: the paths that they name, and whether they open,
-//! make or hide something.
+//! The meaning of the system calls of a stopped thread: the paths that they name, and whether they
+//! open, make or hide something.
 //!
 //! It does not know what is recorded of them.
 
@@ -149,7 +149,7 @@ fn is_dash(pid: pid_t) -> bool {
     program.is_ok_and(|path| path.file_name().is_some_and(|name| name == "dash"))
 }
 
-/// What a call does that hides later actions from this tracer, for people.
+/// The later actions that a call hides from this tracer, for people.
 pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<&'static str> {
     let namespace = "files in a mount namespace of its own";
     let flags = match number {

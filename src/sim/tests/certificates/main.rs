@@ -213,7 +213,7 @@ fn damages(line: &str) -> Vec<String> {
     out
 }
 
-/// What is claimed cannot be changed: a damaged certificate is rejected, or claims the same and proves it.
+/// A claim cannot be changed: a damaged certificate is rejected, or claims the same and proves it.
 #[test]
 fn damaged_certificates_are_rejected() {
     let (mut rejected, mut harmless) = (0, 0);

@@ -50,7 +50,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number was expected")))
 }
 
-/// What a simulation says, as far as the engines must agree, and whether turns of loops were cut.
+/// The outcomes of a simulation as text, as far as the engines must agree on them, and whether turns of loops were cut.
 type Answer = Result<(String, bool), Box<Diag>>;
 
 fn answer(test: &litmus::Test, model: &Model, engine: Engine) -> Answer {
@@ -132,7 +132,7 @@ fn compare(test: &litmus::Test, model: &Model) -> Compared {
     }
 }
 
-/// What became of the tests of a dialect.
+/// The results of the tests of a dialect: their numbers, by reason where there is one, and the differences.
 #[derive(Default)]
 struct Tally {
     drawn: u64,
@@ -275,7 +275,7 @@ fn random_models() {
     tally.end("random models");
 }
 
-/// What a dialect has of the shapes is drawn often enough to be a test of them.
+/// Each shape that a dialect has is drawn often enough for a test of it.
 #[test]
 fn each_shape_is_drawn() {
     for (arch, _) in wide::DIALECTS {

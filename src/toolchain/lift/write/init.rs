@@ -1,4 +1,4 @@
-//! What registers and locations of the lifter's own hold at the start. It does not know the text.
+//! The initial contents of registers and of the lifter's own locations. It does not know the text.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Constant, Object, Slot, Table, Writer};
 use litmake_ops::Val;
 
 impl Writer<'_> {
-    /// The parameters that somebody says are numbers, where the text has their registers.
+    /// The parameters that the user says are numbers, where the text has their registers.
     fn numbers(&self) -> Vec<InitItem> {
         let thread = self.given.thread;
         let live = |name: &str| {
@@ -36,7 +36,7 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// What a constant is in a test, whose first number is the lowest.
+    /// The value of a constant in a test, with the constant's first number in the lowest bits.
     fn constant_value(&self, Constant { at, size, unit }: Constant) -> u128 {
         let numbers = 0..u64::from(size.checked_div(unit).unwrap_or(0));
         let read = |n| self.world.image.read(at + n * u64::from(unit), unit).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! What stays of the code, as text: locations by name or through a register that holds nothing
-//! else, slots of the stack as spare registers.
+//! The text of the code that stays: locations by name or through a register that holds nothing else, slots of the stack
+//! as spare registers.
 //!
 //! It does not decide what stays.
 
@@ -36,23 +36,23 @@ use pool::Pool;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Object {
     Location(u16),
-    /// What stands for the lock around a location.
+    /// The lock around a location.
     Lock(u16),
     /// A part of the stack, by its first byte.
     Private(i64),
     Constant(Constant),
 }
 
-/// What lies in the object code and nobody writes.
+/// A constant in the object code, which nobody writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Constant {
     at: u64,
     size: u8,
-    /// The size of the numbers that it is made of, which keep their order in big-endian code.
+    /// The size of the numbers that the constant is made of, which keep their order in big-endian code.
     unit: u8,
 }
 
-/// What a group of stack slots becomes.
+/// The replacement of a group of stack slots.
 #[derive(Clone, Debug)]
 enum Slot {
     Register(String),
@@ -60,16 +60,16 @@ enum Slot {
     Private(i64, u32),
 }
 
-/// Where a line comes from.
+/// The instruction that a line comes from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Origin {
-    /// Which of the function's calls it belongs to.
+    /// The number of the function's call that the line belongs to.
     call: usize,
-    /// The place of its instruction in the list.
+    /// The index of its instruction in the list.
     node: usize,
 }
 
-/// What lies so many bytes past a location's start.
+/// The object so many bytes past a location's start, and the offset in it.
 fn object_at(loc: u16, off: i64) -> (Object, i64) {
     match off >= locks::FAR {
         // An object has one lock, wherever in it an access is.
@@ -78,7 +78,7 @@ fn object_at(loc: u16, off: i64) -> (Object, i64) {
     }
 }
 
-/// What an instruction reads of the object code's constants: as one number, or as elements of a vector.
+/// The constant of the object code that an instruction reads: one number, or the elements of a vector.
 fn constant(accesses: &[Access], elements: bool) -> Option<Constant> {
     let at = |a: &Access| match a.place {
         Place::Constant(at) => Some((at, at + u64::from(a.size))),
@@ -298,7 +298,7 @@ impl Writer<'_> {
         usize::from(loc) >= self.named.shared
     }
 
-    /// The locations that what stays writes.
+    /// The locations that are written by the code that stays.
     fn written(&self) -> BTreeSet<String> {
         self.kept_accesses()
             .filter_map(|a| match a.place {
@@ -321,7 +321,7 @@ impl Writer<'_> {
         read.or_else(|| self.before(i, name))
     }
 
-    /// What is known of a register before an instruction.
+    /// The known content of a register before an instruction.
     fn before(&self, i: usize, name: &str) -> Option<Known> {
         let reg = self.register(name)?;
         self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten()
@@ -332,8 +332,8 @@ impl Writer<'_> {
         self.flat.code.regs.iter().position(|r| r.name == name)
     }
 
-    /// The registers that nothing which stays names, in order of preference: a parameter's own
-    /// for the location that it points to first.
+    /// The registers that the code that stays does not name, in order of preference: a parameter's own for the location
+    /// that it points to first.
     fn free_registers(&self) -> Vec<String> {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         let name = |r: usize| self.flat.code.regs.get(r).map(|r| r.name.clone());
@@ -766,7 +766,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What matters of a number: a register may have an address in a part that nothing reads.
+    /// The part of a register's number that something reads: the rest may be a part of an address.
     fn part_in_use(&self, i: usize, reg: Reg, val: Val) -> Val {
         let live = self.plan.after[i].regs.get(usize::from(reg)).copied().unwrap_or(u128::MAX);
         match val {
@@ -908,7 +908,8 @@ impl Writer<'_> {
         })
     }
 
-    /// What an instruction leaves in the register of its address, where that is written by name.
+    /// The code for the value that an instruction leaves in the register of its address, where the address is written
+    /// by name.
     fn updated(&mut self, i: usize) -> Result<Vec<String>, Stuck> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return Ok(Vec::new());
@@ -1152,7 +1153,7 @@ impl Writer<'_> {
         self.isa.thread(&Source::new("lifted", ""), &[line], &mut Anything).is_ok()
     }
 
-    /// What is printed has to read.
+    /// Makes sure that the printed code can be read.
     fn make_sure(&self, lines: &[Line]) -> Result<(), Failure> {
         let source = Source::new("lifted code", "");
         match self.isa.thread(&source, lines, &mut Anything) {

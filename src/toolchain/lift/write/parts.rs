@@ -102,7 +102,7 @@ enum Use {
     Yes,
 }
 
-/// What registers may hold before each line, and what of them matters after.
+/// The registers that may hold addresses before each line, and the bits of registers that matter after it.
 struct Registers {
     /// Whether a register may hold an address; nothing where a line is not reached.
     addresses: Vec<Option<Vec<bool>>>,
@@ -188,7 +188,7 @@ impl Registers {
         written.into_iter().filter(|r| holds(true, *r) && !holds(false, *r)).collect()
     }
 
-    /// What becomes of what a register holds before a line.
+    /// The use that a line and those after it make of the content that a register has before the line.
     fn use_of_rest(&self, code: &Code, i: usize, reg: Reg) -> Use {
         let wanted = |address: bool| {
             let mut live = self.after[i].clone();
@@ -203,7 +203,7 @@ impl Registers {
     }
 }
 
-/// What matters before an instruction, of what matters after.
+/// Turns the bits that matter after an instruction into those that matter before it.
 fn matter(ops: &[Op], live: &mut [u128], address: bool) {
     let matters = Matters { address: &|_| address, stored: &|_| u128::MAX };
     needed(ops, live, &matters);

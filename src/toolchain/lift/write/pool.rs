@@ -1,8 +1,8 @@
 //! Addresses out of a pool in memory, as code of 32-bit Arm has them: where there are more locations
 //! than registers, the register that the code itself has an address in is loaded with it first.
 //!
-//! What is left of the stack is there too. The pool is private to its thread. The stack pointer,
-//! which nothing else is left to need, points to it.
+//! The slots that are left of the stack are in the pool, too. The pool is private to its thread. The stack pointer,
+//! which nothing else needs then, points to it.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use litmake_litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
 use super::{Object, Writer};
 use litmake_isa::target::Target;
 
-/// Where addresses of locations are while the text is written.
+/// The pool of a thread, which is filled while the text is written.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub on: bool,
-    /// With the words that it takes and where it begins, in words.
+    /// Objects, each with the number of words that it takes and the word at which it begins.
     entries: Vec<(Object, u64, u64)>,
-    /// What an instruction that is being written needs before it.
+    /// Lines that the instruction that is being written needs before it.
     pub first: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl Pool {
         Pool { on, ..Pool::default() }
     }
 
-    /// Where an entry is, in bytes; it is made where it is not there.
+    /// The place of an entry, in bytes; the entry is made if it is missing.
     fn place(&mut self, object: Object, words: u64) -> u64 {
         if let Some((_, _, at)) = self.entries.iter().find(|(o, ..)| *o == object) {
             return 4 * at;
@@ -48,7 +48,7 @@ impl Pool {
     }
 }
 
-/// Whether a target can have one.
+/// Whether a target can have a pool.
 pub(super) fn possible(target: &Target) -> bool {
     target.arch == Arch::Arm
 }
@@ -87,8 +87,8 @@ impl Writer<'_> {
         i64::try_from(place).ok()
     }
 
-    /// Whether an instruction's register can be loaded from the pool where it holds the address of
-    /// a location: to those after it the value is what they expect.
+    /// Whether an instruction's register can be loaded from the pool where it holds the address of a location: the
+    /// instructions after it find the value that they expect.
     pub(super) fn can_pool(&self, i: usize, name: &str) -> bool {
         // What is known under a condition alone is not there where it does not hold.
         let always = self.dead_after(i, name) || self.before(i, name) == self.known(i, name);
@@ -98,7 +98,7 @@ impl Writer<'_> {
             && self.canonical(name).as_deref() != Some(self.target.stack)
     }
 
-    /// Whether nothing asks for what a register holds after an instruction.
+    /// Whether nothing reads the content that a register has after an instruction.
     pub(super) fn dead_after(&self, i: usize, name: &str) -> bool {
         self.canonical(name).is_some_and(|canonical| {
             let reg = self.flat.code.regs.iter().position(|r| r.name == canonical);

@@ -325,7 +325,7 @@ pub(super) enum Move {
 }
 
 impl Move {
-    /// Where on the stack it writes or reads.
+    /// The place on the stack that the move writes or reads.
     pub(super) fn slot(&self) -> i64 {
         match self {
             Move::Spill(_, at, _) | Move::Number(_, at) | Move::Reload(_, at, ..) => *at,
@@ -333,7 +333,7 @@ impl Move {
     }
 }
 
-/// What a temporary holds, as far as moves go.
+/// The content of a temporary, as far as moves go.
 enum Holds {
     Reg(Reg),
     /// The lowest bits of a register.

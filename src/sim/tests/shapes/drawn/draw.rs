@@ -8,7 +8,7 @@ use super::{
 use crate::exec::Rng;
 use litmake::litmus::Arch;
 
-/// What the shared memory of a test is, besides two locations that every thread can access.
+/// The shared memory of a test, besides two locations that every thread can access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scene {
     /// Nothing else.
@@ -313,7 +313,7 @@ impl<'r> Draw<'r> {
         (!self.read.is_empty()).then(|| self.read[self.rng.below(self.read.len())])
     }
 
-    /// What is stored: a constant, what was read, or that with something added.
+    /// The value of a store: a constant, a value that was read, or the result of an operation on one.
     fn value(&mut self) -> Operand {
         match self.old() {
             Some(r) if self.rng.one_in(3) => Operand::Reg(r),
@@ -652,7 +652,7 @@ impl<'r> Draw<'r> {
     }
 }
 
-/// What executions multiply by.
+/// The numbers of operations that multiply the executions.
 #[derive(Default)]
 struct Count {
     loads: u32,

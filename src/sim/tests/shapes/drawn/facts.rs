@@ -1,4 +1,4 @@
-//! What each dialect has: registers, sizes, fences, annotations. It does not know how instructions are written.
+//! The registers, sizes, fences and annotations of each dialect. It does not know how instructions are written.
 
 use super::{Drawn, Order, Place, Reg};
 use litmake::litmus::Arch;

@@ -128,7 +128,7 @@ enum Operand {
     Const(i64),
 }
 
-/// What is done with the value of a load.
+/// The form in which a register gets the value of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Unsigned,
@@ -157,7 +157,7 @@ impl Order {
     }
 }
 
-/// What is done with the status of a store-conditional.
+/// The use that is made of the status of a store-conditional.
 #[derive(Clone, Debug)]
 enum Status {
     Ignored,
