@@ -39,7 +39,7 @@ pub struct NodeSummary {
 /// The content of a cell with its item's name, for reports.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The node, as an index into [`Graph::nodes`].
+    /// The node, as an index into [`crate::graph::Graph::nodes`].
     pub node: usize,
     /// The name of the item.
     pub item: String,
