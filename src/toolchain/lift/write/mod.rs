@@ -994,17 +994,15 @@ impl Writer<'_> {
         for a in &facts.accesses {
             let here = match a.place {
                 Place::Location(loc, off) => object_at(loc, off),
-                Place::Stack(at) if let Some(frame) = self.world.frame => {
-                    (Object::Location(frame.loc), at - frame.from)
-                }
-                Place::Stack(at) => match self.slot(at) {
-                    Some(Slot::Private(from, _)) => (Object::Private(*from), at - from),
-                    Some(Slot::Register(reg)) => {
+                Place::Stack(at) => match (self.world.frame, self.slot(at)) {
+                    (Some(frame), _) => (Object::Location(frame.loc), at - frame.from),
+                    (None, Some(Slot::Private(from, _))) => (Object::Private(*from), at - from),
+                    (None, Some(Slot::Register(reg))) => {
                         let reg = reg.clone();
                         return Ok((Operand::Reg(self.target.view(&reg, a.size)), false));
                     }
                     // A dead store beside what stays.
-                    None => {
+                    (None, None) => {
                         return Err(self.refusal(i, "stores to a slot that nothing reads").into());
                     }
                 },
