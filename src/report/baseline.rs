@@ -110,8 +110,9 @@ impl Baseline {
                 finding.status = Status::Known;
             }
         }
-        let found = report.findings.clone();
-        for old in self.known.iter().filter(|old| !found.iter().any(|f| is_same(old, f))) {
+        let mut fixed = Vec::new();
+        let is_found = |old: &&Finding| report.findings.iter().any(|f| is_same(old, f));
+        for old in self.known.iter().filter(|old| !is_found(old)) {
             // The finding may be among the differences that were not looked into.
             let open = |u: &Unexplored| u.class == old.class && u.family == old.family;
             if !is_by_test(old) && report.not_looked_into.iter().any(open) {
@@ -124,11 +125,10 @@ impl Baseline {
                 .map(|(test, profiles)| seen(test, profiles))
                 .collect();
             if all.contains(&Seen::Clean) && !all.contains(&Seen::Differs) {
-                let mut fixed = old.clone();
-                fixed.status = Status::Fixed;
-                report.findings.push(fixed);
+                fixed.push(Finding { status: Status::Fixed, ..old.clone() });
             }
         }
+        report.findings.extend(fixed);
     }
 
     /// The baseline after a run: its findings, without those that are fixed. Findings for which the

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -94,6 +95,7 @@ impl Simulator {
             names: locals(test),
             model,
             plan: &fast.plan,
+            base_sets: base_sets(&fast.plan),
             cells: &cells,
             exprs,
             numbers: FxHashMap::default(),
@@ -133,6 +135,8 @@ struct Lines<'l> {
     names: BTreeMap<String, String>,
     model: &'l Model,
     plan: &'l Plan,
+    /// The sets that the model begins with, with a name for each.
+    base_sets: Vec<(BaseSet, String)>,
     cells: &'l Cells,
     exprs: &'l Exprs,
     /// The numbers of expressions that are written.
@@ -184,11 +188,11 @@ impl Lines<'_> {
         }
         // Initial writes are the same in all combinations.
         let none = Skeleton::new(program, self.cells, Vec::new(), true);
+        let sets = self.sets(&none, 0..self.cells.places.len());
         for (at, place) in self.cells.places.iter().enumerate() {
             let location = &program.locations[usize::from(place.loc)];
             let value = word(initial_value(location, place.off, place.size));
-            let sets = self.sets(&none, at);
-            self.line(format_args!("cell {} {value}{sets}", place.size.saturating_mul(8)));
+            self.line(format_args!("cell {} {value}{}", place.size.saturating_mul(8), sets[at]));
         }
         for o in &program.observed {
             let place = match o.place {
@@ -208,42 +212,24 @@ impl Lines<'_> {
         }
     }
 
-    /// The sets of the model that an event is in.
-    fn sets(&self, skeleton: &Skeleton, event: usize) -> String {
-        let mut text = String::new();
+    /// The sets of the model that each of some events is in.
+    fn sets(&self, skeleton: &Skeleton, events: Range<usize>) -> Vec<String> {
+        let mut texts = vec![String::new(); events.len()];
         let mut set = Set::empty(skeleton.len());
-        for (base, name) in self.base_sets() {
-            skeleton.set(base, &mut set);
-            if set.contains(event) {
-                text += &format!(" {name}");
-            }
-        }
-        text
-    }
-
-    /// The sets that the model begins with, with a name for each.
-    fn base_sets(&self) -> Vec<(BaseSet, String)> {
-        let mut all: Vec<(BaseSet, String)> = vec![(BaseSet::W, "W".to_string())];
-        for node in &self.plan.nodes {
-            if let Node::BaseSet(base) = node
-                && !all.iter().any(|(b, _)| b == base)
-            {
-                let mut name = match base {
-                    BaseSet::Tags(tags) => format!("tag:{}", self.plan.tag_names(*tags)),
-                    other => format!("{other:?}"),
-                };
-                while all.iter().any(|(_, n)| *n == name) {
-                    name.push('\'');
+        for (base, name) in &self.base_sets {
+            skeleton.set(*base, &mut set);
+            for (text, event) in texts.iter_mut().zip(events.clone()) {
+                if set.contains(event) {
+                    *text += &format!(" {name}");
                 }
-                all.push((*base, name));
             }
         }
-        all
+        texts
     }
 
     fn set_name(&self, base: BaseSet) -> String {
-        let all = self.base_sets();
-        all.into_iter().find(|(b, _)| *b == base).map_or(String::new(), |(_, name)| name)
+        let named = self.base_sets.iter().find(|(b, _)| *b == base);
+        named.map_or(String::new(), |(_, name)| name.clone())
     }
 
     /// The paths of the threads; says whether some aligned access has several parts.
@@ -279,6 +265,7 @@ impl Lines<'_> {
         let range = skeleton.thread_events(thread);
         // Values are written before what uses them.
         let mut lines = String::new();
+        let sets = self.sets(skeleton, range.clone());
         lines += if path.error.is_some() { "path error\n" } else { "path\n" };
         for at in range.clone() {
             let event = &skeleton.events[at];
@@ -293,7 +280,7 @@ impl Lines<'_> {
                 let value = self.value(value);
                 lines += &format!(" writes {value} {shift} {bits} {}", u8::from(whole));
             }
-            lines += &format!(" in{}\n", self.sets(skeleton, at));
+            lines += &format!(" in{}\n", sets[at - range.start]);
         }
         let mut rel = Rel::empty(skeleton.len());
         let mut done: Vec<BaseRel> = Vec::new();
@@ -484,6 +471,26 @@ impl Lines<'_> {
             Node::Fix(g, n) => steps.add(format!("fix {} {n}", group(g))),
         }
     }
+}
+
+/// The sets that a model begins with, with a name for each.
+fn base_sets(plan: &Plan) -> Vec<(BaseSet, String)> {
+    let mut all: Vec<(BaseSet, String)> = vec![(BaseSet::W, "W".to_string())];
+    for node in &plan.nodes {
+        if let Node::BaseSet(base) = node
+            && !all.iter().any(|(b, _)| b == base)
+        {
+            let mut name = match base {
+                BaseSet::Tags(tags) => format!("tag:{}", plan.tag_names(*tags)),
+                other => format!("{other:?}"),
+            };
+            while all.iter().any(|(_, n)| *n == name) {
+                name.push('\'');
+            }
+            all.push((*base, name));
+        }
+    }
+    all
 }
 
 /// How a relation is called that the execution gives.

@@ -183,78 +183,67 @@ fn each(
     }
 }
 
-/// The result of an item, by its cell and the content of the cell, and whether its source has plain accesses to atomic
-/// objects.
+/// The result of an item, by its cell and the content of the cell, and whether its source has plain
+/// accesses to atomic objects.
 fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> (Came, bool) {
-    let mut plain_atomics = false;
-    let came = come_to(run, i, cell, bytes, &mut plain_atomics);
-    (came, plain_atomics)
+    let read = bytes.and_then(|bytes| read(run, i, cell, &bytes));
+    read.unwrap_or_else(|failure| (Came::Failed(failure.kind), false))
 }
 
-fn come_to(
-    run: &Ran,
-    i: usize,
-    cell: &Cell,
-    bytes: Result<Vec<u8>, Failure>,
-    plain_atomics: &mut bool,
-) -> Came {
+fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), Failure> {
     let kind = &run.plan.nodes[i].kind;
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(failure) => return Came::Failed(failure.kind),
-    };
     if !cell.state.usable() {
-        let failure = Failure::decode(&bytes).map_or(FailureKind::Item, |f| f.kind);
-        return match (failure, kind) {
+        let failure = Failure::decode(bytes).map_or(FailureKind::Item, |f| f.kind);
+        let came = match (failure, kind) {
             // Equal code was compared before anything was simulated.
             (FailureKind::LeftOut, Kind::Diff(_)) => Came::Judged,
             (FailureKind::LeftOut, _) => Came::NotAsked,
             (failure, _) => Came::Failed(failure),
         };
+        return Ok((came, false));
     }
     let bounded = |cut: bool| if cut { Came::Bounded } else { Came::Judged };
-    let unreadable = |failure: Failure| Came::Failed(failure.kind);
-    match kind {
+    Ok(match kind {
         Kind::Compare(_) if !run.engine.graph.nodes[run.built.node_of[i]].joined.is_empty() => {
-            let mixed = Mixed::decode(&bytes).inspect(|m| *plain_atomics = m.plain_atomics);
-            match mixed {
-                Ok(mixed) if mixed.undefined => Came::Undefined,
-                Ok(mixed) if mixed.tests == 0 => Came::Lacking("has no mixes"),
-                Ok(mixed) if mixed.unknown > 0 => Came::Lacking("some mixes have no outcomes"),
-                Ok(_) => Came::Judged,
-                Err(failure) => unreadable(failure),
-            }
+            let mixed = Mixed::decode(bytes)?;
+            let came = match &mixed {
+                mixed if mixed.undefined => Came::Undefined,
+                mixed if mixed.tests == 0 => Came::Lacking("has no mixes"),
+                mixed if mixed.unknown > 0 => Came::Lacking("some mixes have no outcomes"),
+                _ => Came::Judged,
+            };
+            (came, mixed.plain_atomics)
         }
-        Kind::Compare(_) => match Compared::decode(&bytes)
-            .inspect(|verdict| *plain_atomics = verdict.plain_atomics)
-        {
-            Ok(verdict) if verdict.undefined => Came::Undefined,
-            Ok(verdict) => bounded(verdict.cut),
-            Err(failure) => unreadable(failure),
-        },
+        Kind::Compare(_) => {
+            let verdict = Compared::decode(bytes)?;
+            let came = if verdict.undefined { Came::Undefined } else { bounded(verdict.cut) };
+            (came, verdict.plain_atomics)
+        }
         Kind::Layout(_) => {
-            let groups: Vec<Group> = serde_json::from_slice(&bytes).unwrap_or_default();
+            let groups: Vec<Group> = serde_json::from_slice(bytes).unwrap_or_default();
             // A type that fewer than two targets have leaves nothing to compare.
-            match groups.iter().map(|g| g.profiles.len()).sum::<usize>() {
+            let came = match groups.iter().map(|g| g.profiles.len()).sum::<usize>() {
                 0 | 1 => Came::NotAsked,
                 _ => Came::Judged,
-            }
+            };
+            (came, false)
         }
-        Kind::Run(_) => match serde_json::from_slice::<Record>(&bytes) {
-            Ok(record) if record.left_out.is_some() => Came::NotAsked,
-            Ok(record) if record.crash.is_some() => Came::Judged,
-            Ok(record) if record.cells.iter().all(|c| c.instances() == 0) => {
-                Came::Lacking("no instance ran")
-            }
-            Ok(_) => Came::Judged,
-            Err(_) => Came::Failed(FailureKind::Item),
-        },
-        Kind::Simulate(_) => match Allowed::decode(&bytes)
-            .inspect(|allowed| *plain_atomics = allowed.plain_atomics)
-        {
-            Ok(allowed) => bounded(allowed.cut),
-            Err(failure) => unreadable(failure),
-        },
-        _ => Came::Judged,
-    }
+        Kind::Run(_) => {
+            let came = match serde_json::from_slice::<Record>(bytes) {
+                Ok(record) if record.left_out.is_some() => Came::NotAsked,
+                Ok(record) if record.crash.is_some() => Came::Judged,
+                Ok(record) if record.cells.iter().all(|c| c.instances() == 0) => {
+                    Came::Lacking("no instance ran")
+                }
+                Ok(_) => Came::Judged,
+                Err(_) => Came::Failed(FailureKind::Item),
+            };
+            (came, false)
+        }
+        Kind::Simulate(_) => {
+            let allowed = Allowed::decode(bytes)?;
+            (bounded(allowed.cut), allowed.plain_atomics)
+        }
+        _ => (Came::Judged, false),
+    })
 }
