@@ -1,5 +1,6 @@
 //! Parts of a machine that a test needs: a compiler, an emulator, a device. With `LITMAKE_REQUIRE=all` a
-//! test that misses one fails; otherwise it says that it is skipped, and passes.
+//! test that misses one fails; otherwise it says that it is skipped, and passes. Material beside the checkout
+//! is never required.
 //!
 //! Only tests use this crate. It does not know what any crate does.
 
@@ -22,17 +23,30 @@ pub fn holds(part: &str, is_there: bool) -> bool {
     need(part, is_there.then_some(()).ok_or("it is not here")).is_some()
 }
 
+/// Whether material lies beside the checkout, given that somebody looked. Where it does not, the caller leaves
+/// out what needs it, whatever `LITMAKE_REQUIRE` says: the project passes its tests without.
+pub fn beside(material: &str, is_there: bool) -> bool {
+    unless_missing(None, material, is_there.then_some(()).ok_or("it is not here")).is_some()
+}
+
 /// A part of the machine, or nothing where it is missing: the caller then leaves out what needs it.
 /// The error says why it is missing.
 pub fn need<T, E: Display>(part: &str, found: Result<T, E>) -> Option<T> {
+    unless_missing(std::env::var(REQUIRE).ok().as_deref(), part, found)
+}
+
+fn unless_missing<T, E: Display>(
+    wanted: Option<&str>,
+    part: &str,
+    found: Result<T, E>,
+) -> Option<T> {
     let why = match found {
         Ok(part) => return Some(part),
         Err(why) => why,
     };
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    let wanted = std::env::var(REQUIRE).ok();
-    match verdict(wanted.as_deref(), test, part, &why.to_string()) {
+    match verdict(wanted, test, part, &why.to_string()) {
         // The harness keeps back what a test that passes prints with `eprintln!`.
         Ok(skipped) => drop(writeln!(std::io::stderr(), "{skipped}")),
         Err(failure) => panic!("{failure}"),

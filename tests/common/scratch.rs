@@ -12,6 +12,9 @@ use serde_json::Value;
 /// Store buffering, sequentially consistent.
 pub const SB: &str = include_str!("sb.litmus");
 
+/// LLVM 56450: an update that changes nothing becomes a load (clang 13 to 15).
+pub const IDEMPOTENT: &str = include_str!("idempotent.litmus");
+
 /// A folder of one test, which is gone after it.
 pub struct Scratch {
     dir: tempfile::TempDir,
@@ -64,6 +67,14 @@ impl Scratch {
     /// The program that is tested.
     pub fn command(&self, args: &[&str]) -> Command {
         self.program(env!("CARGO_BIN_EXE_litmake"), args)
+    }
+
+    /// A shell in the folder, as a reader of a finding has it: the program that is tested is `LITMAKE`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "findings are of x86-64"))]
+    pub fn shell(&self, args: &[&str]) -> Command {
+        let mut command = self.program("sh", args);
+        command.env("LITMAKE", env!("CARGO_BIN_EXE_litmake"));
+        command
     }
 
     /// Its status, and what it said on standard output and behind that on standard error.

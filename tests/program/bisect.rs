@@ -1,31 +1,11 @@
 //! Where a bug began or ended among the builds of a compiler.
 
-use crate::scratch::Scratch;
-
-/// Until LLVM 16, a read-modify-write that adds nothing became a load.
-const IDLE: &str = "C idle
-{ }
-P0 (atomic_int* x, atomic_int* y, atomic_int* z) {
-  atomic_store_explicit(y, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(z, memory_order_relaxed);
-}
-P1 (atomic_int* x, atomic_int* y, atomic_int* z) {
-  atomic_store_explicit(z, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(y, memory_order_relaxed);
-}
-exists (0:r0=0 /\\ 1:r0=0)
-";
+use crate::scratch::{IDEMPOTENT, Scratch};
 
 const CLANGS: [&str; 6] = ["clang-13", "clang-14", "clang-15", "clang-16", "clang-19", "clang-22"];
 
 fn scene() -> Scratch {
-    Scratch::with(&[("idle.litmus", IDLE)])
+    Scratch::with(&[("idle.litmus", IDEMPOTENT)])
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::scratch::Scratch;
+use crate::scratch::{IDEMPOTENT, Scratch, streams};
 
 /// A bug: its name, the compilers that it needs, the fault that titles say, the profiles that have
 /// it, and forms of a test that show it, each with the locations' storage.
@@ -18,7 +18,55 @@ struct Bug {
     fault: &'static str,
     profiles: [&'static str; 2],
     forms: &'static [(&'static str, &'static str)],
+    /// The type qualifier that stands for `QUALIFIED ` in the forms.
+    qualifier: &'static str,
 }
+
+impl Bug {
+    /// A form of the test, and the storage of its locations.
+    fn form(&self, n: usize) -> (&'static str, String) {
+        let (storage, form) = self.forms[n];
+        (storage, form.replace("QUALIFIED ", self.qualifier))
+    }
+}
+
+/// An exchange whose result nobody uses, on an object with a qualifier or without one.
+const EXCHANGES: &[(&str, &str)] = &[
+    (
+        "pointers",
+        "C exchange
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+}
+P1 (atomic_int* x, QUALIFIED atomic_int* y) {
+  int u = atomic_exchange_explicit(y, 2, memory_order_release);
+  atomic_thread_fence(memory_order_acquire);
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=0 /\\ y=2)
+",
+    ),
+    (
+        "globals",
+        "C renamed
+{ atomic_long turn = 0; }
+P0 (QUALIFIED atomic_long* turn, atomic_long* data) {
+  long gone = atomic_exchange_explicit(turn, 9, memory_order_release);
+  atomic_thread_fence(memory_order_acquire);
+  long got = atomic_load_explicit(data, memory_order_relaxed);
+}
+P1 (atomic_long* turn, atomic_long* data) {
+  atomic_store_explicit(data, 4, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(turn, 5, memory_order_relaxed);
+}
+exists (0:got=0 /\\ turn=9)
+",
+    ),
+];
 
 const BUGS: &[Bug] = &[
     // Two accesses become one pair, on the wrong side of an operation that is between them.
@@ -81,6 +129,7 @@ exists (0:r0=1 /\\ 0:r1=0)
 ",
             ),
         ],
+        qualifier: "",
     },
     // LLVM 56450: an update that changes nothing becomes a load.
     Bug {
@@ -89,27 +138,7 @@ exists (0:r0=1 /\\ 0:r1=0)
         fault: "X86_64: a relaxed read-modify-write becomes a load",
         profiles: ["clang-14-x86_64-O2", "clang-15-x86_64-O1"],
         forms: &[
-            (
-                "pointers",
-                "C add
-{}
-P0 (atomic_int* x, atomic_int* y, atomic_int* z) {
-  atomic_store_explicit(y, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(z, memory_order_relaxed);
-}
-P1 (atomic_int* x, atomic_int* y, atomic_int* z) {
-  atomic_store_explicit(z, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(y, memory_order_relaxed);
-}
-exists (0:r0=0 /\\ 1:r0=0)
-",
-            ),
+            ("pointers", IDEMPOTENT),
             (
                 "globals",
                 "C or
@@ -132,6 +161,7 @@ exists (0:seen=0 /\\ 1:seen=0)
 ",
             ),
         ],
+        qualifier: "",
     },
     // An exchange whose result nobody uses becomes a store, which the acquire fence behind it does
     // not order.
@@ -140,42 +170,8 @@ exists (0:seen=0 /\\ 1:seen=0)
         needs: &["clang-14"],
         fault: "AArch64: a relaxed read-modify-write becomes a store",
         profiles: ["clang-14-aarch64-armv8.1-a-O2", "clang-14-aarch64-armv8.1-a-O1"],
-        forms: &[
-            (
-                "pointers",
-                "C exchange
-{}
-P0 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(x, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  atomic_store_explicit(y, 1, memory_order_relaxed);
-}
-P1 (atomic_int* x, atomic_int* y) {
-  int u = atomic_exchange_explicit(y, 2, memory_order_release);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(x, memory_order_relaxed);
-}
-exists (1:r0=0 /\\ y=2)
-",
-            ),
-            (
-                "globals",
-                "C renamed
-{ atomic_long turn = 0; }
-P0 (atomic_long* turn, atomic_long* data) {
-  long gone = atomic_exchange_explicit(turn, 9, memory_order_release);
-  atomic_thread_fence(memory_order_acquire);
-  long got = atomic_load_explicit(data, memory_order_relaxed);
-}
-P1 (atomic_long* turn, atomic_long* data) {
-  atomic_store_explicit(data, 4, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  atomic_store_explicit(turn, 5, memory_order_relaxed);
-}
-exists (0:got=0 /\\ turn=9)
-",
-            ),
-        ],
+        forms: EXCHANGES,
+        qualifier: "",
     },
     // LLVM 68428: the same exchange stays one on a volatile object, and escapes the fence because its
     // result goes into the zero register.
@@ -184,42 +180,8 @@ exists (0:got=0 /\\ turn=9)
         needs: &["clang-14"],
         fault: "AArch64: an acquire fence does not order an earlier relaxed read-modify-write",
         profiles: ["clang-14-aarch64-armv8.1-a-O2", "clang-14-aarch64-armv8.1-a-O1"],
-        forms: &[
-            (
-                "pointers",
-                "C exchange
-{}
-P0 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(x, 1, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  atomic_store_explicit(y, 1, memory_order_relaxed);
-}
-P1 (atomic_int* x, volatile atomic_int* y) {
-  int u = atomic_exchange_explicit(y, 2, memory_order_release);
-  atomic_thread_fence(memory_order_acquire);
-  int r0 = atomic_load_explicit(x, memory_order_relaxed);
-}
-exists (1:r0=0 /\\ y=2)
-",
-            ),
-            (
-                "globals",
-                "C renamed
-{ atomic_long turn = 0; }
-P0 (volatile atomic_long* turn, atomic_long* data) {
-  long gone = atomic_exchange_explicit(turn, 9, memory_order_release);
-  atomic_thread_fence(memory_order_acquire);
-  long got = atomic_load_explicit(data, memory_order_relaxed);
-}
-P1 (atomic_long* turn, atomic_long* data) {
-  atomic_store_explicit(data, 4, memory_order_relaxed);
-  atomic_thread_fence(memory_order_release);
-  atomic_store_explicit(turn, 5, memory_order_relaxed);
-}
-exists (0:got=0 /\\ turn=9)
-",
-            ),
-        ],
+        forms: EXCHANGES,
+        qualifier: "volatile ",
     },
     // The failing side of a compare-exchange does not acquire.
     Bug {
@@ -262,6 +224,7 @@ exists (0:seen=2 /\\ 0:got=0)
 ",
             ),
         ],
+        qualifier: "",
     },
     // A compare-exchange that acquires and releases loses its release.
     Bug {
@@ -303,6 +266,7 @@ exists (0:seen=3 /\\ 0:got=0)
 ",
             ),
         ],
+        qualifier: "",
     },
     // A load from an object that nothing writes is made of instructions that write.
     Bug {
@@ -328,6 +292,7 @@ exists (not (0:got=3))
 ",
             ),
         ],
+        qualifier: "",
     },
 ];
 
@@ -357,9 +322,9 @@ fn each_bug_has_one_identity_in_all_its_forms_and_no_two_share_one() {
             let mut args = vec!["--investigate", "0", "--storage", storage];
             args.extend(bug.profiles.iter().flat_map(|p| ["--profile", p]));
             let mut names = Vec::new();
-            for (n, (_, form)) in bug.forms.iter().enumerate().filter(|(_, f)| f.0 == storage) {
+            for n in (0..bug.forms.len()).filter(|n| bug.forms[*n].0 == storage) {
                 names.push(format!("{storage}{n}.litmus"));
-                s.write(&names[names.len() - 1], form);
+                s.write(&names[names.len() - 1], &bug.form(n).1);
             }
             args.extend(names.iter().map(String::as_str));
             let report = checked(&s, &args);
@@ -384,8 +349,8 @@ fn each_bug_has_one_identity_in_all_its_forms_and_no_two_share_one() {
 #[test]
 fn a_reduced_bug_is_the_one_that_was_found_and_says_its_fault() {
     for bug in BUGS.iter().filter(|bug| here(bug)) {
-        let (storage, form) = bug.forms[0];
-        let s = Scratch::with(&[("a.litmus", form)]);
+        let (storage, form) = bug.form(0);
+        let s = Scratch::with(&[("a.litmus", &form)]);
         let how = ["--storage", storage, "--profile", bug.profiles[0]];
         let whole = checked(&s, &[&how[..], &["--investigate", "0", "a.litmus"]].concat());
         let reduced = checked(&s, &[&how[..], &["--findings", "found", "a.litmus"]].concat());
@@ -394,9 +359,7 @@ fn a_reduced_bug_is_the_one_that_was_found_and_says_its_fault() {
         let id = finding["id"].as_str().unwrap();
         let folder = finding["folder"].as_str().unwrap();
         assert!(folder.ends_with(id), "{folder} {id}");
-        let mut script = s.program("sh", &[&format!("{folder}/repro.sh")]);
-        let out = script.env("LITMAKE", env!("CARGO_BIN_EXE_litmake")).output().unwrap();
-        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        let (_, said, _) = streams(&mut s.shell(&[&format!("{folder}/repro.sh")]));
         assert!(said.contains(&format!("({id})")), "{}: {said}", bug.name);
         let issue = s.read(&format!("{folder}/issue.md"));
         let title = issue.lines().next().unwrap_or_default().to_string();
@@ -417,8 +380,8 @@ fn a_pass_that_is_shown_is_part_of_title_and_identity() {
         let Some(bug) = BUGS.iter().find(|bug| bug.name == name).filter(|bug| here(bug)) else {
             continue;
         };
-        let (storage, form) = bug.forms[0];
-        let s = Scratch::with(&[("a.litmus", form)]);
+        let (storage, form) = bug.form(0);
+        let s = Scratch::with(&[("a.litmus", &form)]);
         let check = |more: &[&str]| {
             let how = ["--investigate", "0", "--storage", storage, "--profile", bug.profiles[0]];
             checked(&s, &[&how[..], more, &["a.litmus"]].concat())["findings"][0].clone()
@@ -432,9 +395,7 @@ fn a_pass_that_is_shown_is_part_of_title_and_identity() {
         let title = s.read(&format!("{folder}/issue.md"));
         let title = title.lines().next().unwrap_or_default().to_string();
         assert!(title.ends_with(&format!(" ({pass})")), "{title}");
-        let mut script = s.program("sh", &[&format!("{folder}/repro.sh")]);
-        let out = script.env("LITMAKE", env!("CARGO_BIN_EXE_litmake")).output().unwrap();
-        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        let (_, said, _) = streams(&mut s.shell(&[&format!("{folder}/repro.sh")]));
         assert!(said.contains(with["id"].as_str().unwrap()), "{name}: {said}");
     }
 }
@@ -445,7 +406,7 @@ fn a_known_bug_hides_no_other() {
     let all: Vec<&Bug> = BUGS.iter().filter(|bug| here(bug)).collect();
     let s = Scratch::with(&[]);
     for bug in &all {
-        s.write(&format!("{}.litmus", bug.name), bug.forms[0].1);
+        s.write(&format!("{}.litmus", bug.name), &bug.form(0).1);
     }
     let check = |bug: &Bug, more: &[&str]| {
         let test = format!("{}.litmus", bug.name);
