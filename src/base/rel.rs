@@ -302,7 +302,7 @@ pub mod rows {
                 let mut rest = left;
                 while rest != 0 {
                     let e = rest.ilog2();
-                    // What this pass has taken away counts at once, which saves passes.
+                    // Pairs that this pass has taken away count at once, which saves passes.
                     keep |= u64::from(bits[e as usize] & (rest | keep) != 0) << e;
                     rest &= !(1 << e);
                 }
@@ -327,7 +327,7 @@ pub mod rows {
                     let e = w * 64 + rest.ilog2() as usize;
                     rest &= !(1 << (e % 64));
                     let row = &bits[e * words..][..words];
-                    // What this pass has taken away counts at once, which saves passes.
+                    // Pairs that this pass has taken away count at once, which saves passes.
                     if row.iter().zip(&left).all(|(a, b)| a & b == 0) {
                         left[w] &= !(1 << (e % 64));
                         gone = true;

@@ -192,7 +192,7 @@ fn modules(all: &Sources) -> BTreeMap<String, Module> {
         for (ups, word) in named(&code) {
             match (ups >= depth, names.contains(&word)) {
                 (true, true) => drop(module.modules.insert(word)),
-                // What stands in the root is reached from everywhere, and reaches everything.
+                // The root's items are reached from everywhere, and reach everything.
                 (true, false) => drop(module.modules.insert(ROOT.to_string())),
                 (false, _) => {}
             }

@@ -263,7 +263,7 @@ impl Reason {
         for literal in clause {
             let at = variable(*literal);
             let wanted = -literal.signum() as i8;
-            // What contradicts what an execution is holds of none.
+            // A literal that contradicts the definition of an execution holds of none.
             if values[at] == -wanted {
                 return true;
             }

@@ -129,7 +129,7 @@ impl Search<'_> {
         let mut clause: Vec<Literal> =
             self.clauses.trail.iter().map(|(l, _)| -*l).filter(own).collect();
         let holds = |clause: &[Literal]| reason.holds(it, outcomes, clause);
-        // What reads do not return mostly follows from what they do.
+        // That a read does not return a value mostly follows from the one that it does return.
         let told: Vec<Literal> = clause.iter().copied().filter(|l| it.tells(-*l)).collect();
         if holds(&told) {
             clause = told;

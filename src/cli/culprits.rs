@@ -266,7 +266,7 @@ fn of_machine_code(passes: &Passes, machine: &Suspects, mut out: Culprit) -> Cul
         let own = passes.omitted.iter().find(|o| o.change.pass == pass);
         own.and_then(|o| o.opinion.as_ref().ok())
     };
-    // What repairs the code decides: a limit, unless leaving out its pass alone says otherwise, or
+    // A change that repairs the code decides: a limit, unless leaving out its pass alone says otherwise, or
     // else leaving out one pass.
     let limit = match &passes.opinion {
         Some(Opinion::Names { pass, .. }) if machine.has(pass) => {

@@ -134,7 +134,7 @@ impl<W: Write + Send> Lines<W> {
 
 impl<W: Write + Send> Listener for Lines<W> {
     fn event(&self, event: &Event) {
-        // What is behind a line that is missing would be misread. The run itself goes on.
+        // Lines behind a missing one would be misread. The run itself goes on.
         if self.failed.get().is_some() {
             return;
         }

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(Job::decode(&bytes), Some(job.clone()));
         assert_eq!(job.outputs(), 2);
         for len in 0..bytes.len() {
-            // What is cut where a content begins has fewer contents, and nothing else.
+            // A job that is cut where a content begins has fewer contents, and differs in nothing else.
             if let Some(read) = Job::decode(&bytes[..len]) {
                 assert_eq!(read.tasks, job.tasks);
                 assert!(read.contents.len() < job.contents.len());

@@ -41,7 +41,7 @@ impl Engine<'_> {
                     out[node].tasks = out[inputs[0]].tasks;
                     out[node].maybe = out[node].tasks;
                 }
-                // What is joined counts as a whole: any part may be of any item.
+                // A joined node counts as a whole: any part may be of any item.
                 Work::Map(_) if self.graph.nodes[node].joined.iter().any(&open) => {
                     unknown[node] = true;
                     out[node].tasks = self.root_table(node).map_or(0, |r| r.entries.len() as u64);
@@ -162,7 +162,7 @@ impl Engine<'_> {
         let Work::Map(work) = &self.graph.nodes[node].work else {
             return None;
         };
-        // What joins parts has no shorter form.
+        // An item that joins parts has no shorter form.
         if !self.graph.nodes[node].joined.is_empty() {
             return None;
         }

@@ -297,7 +297,7 @@ fn fill(dialect: &Dialect, program: &Program, shop: &mut Workshop) -> Result<(),
                     writes.cells.push(value);
                     value
                 }
-                // What a branch looks for.
+                // The value that a branch looks for.
                 Dir::R => 1,
             };
             shop.events.push(Event {

@@ -324,7 +324,7 @@ impl Device {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let error = said.error.take();
         match (&said.lost, error) {
-            // What went wrong after that is of no interest.
+            // Later errors are of no interest.
             (Some(message), _) => Err(lost(message.clone())),
             (None, Some(message)) => Err(refused(message)),
             (None, None) => Ok(()),

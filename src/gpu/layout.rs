@@ -67,7 +67,7 @@ impl Layout {
         }
         let testing = env.testing_workgroups;
         let instances = testing * WORKGROUP;
-        // What the first location's multipliers are taken modulo.
+        // The multipliers of locations are taken modulo this.
         let ring = if shape.memory == Memory::Workgroup { WORKGROUP } else { instances };
         let mut free = OTHERS.into_iter().filter(|m| gcd(*m, ring) == 1 && fits(*m, ring));
         for x in 0..locations {

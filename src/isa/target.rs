@@ -526,7 +526,7 @@ impl Target {
                 let (from, to) = (self.view(from, bytes), self.view(to, to_bytes.max(4)));
                 format!("movs{size}{whole} {from},{to}")
             }
-            // What is written to the low half clears the high one.
+            // A write to the low half clears the high one.
             (Arch::X86_64, 1 | 2, false) => {
                 let size = if bytes == 1 { 'b' } else { 'w' };
                 format!("movz{size}l {},{}", self.view(from, bytes), self.view(to, 4))

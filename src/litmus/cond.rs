@@ -293,7 +293,7 @@ impl Reader<'_, '_> {
     }
 
     fn implication(&mut self) -> Result<Prop> {
-        // What follows `=>` lies one level deeper in the tree.
+        // The part behind `=>` lies one level deeper in the tree.
         let depth = self.depth;
         let first = self.unary()?;
         if self.s.peek() != Some(b'=') {

@@ -305,7 +305,7 @@ mod tests {
             vec![0; 1024],
         ];
         std::fs::write(&path, bytes.concat()).unwrap();
-        // What was appended last counts.
+        // The member that was appended last counts.
         assert_eq!(read_to_string(&path.join("a/b.litmus")).unwrap(), "new");
         let e = read(&path.join("a/c.litmus")).unwrap_err();
         assert_eq!(e.to_string(), "it is not in the archive");

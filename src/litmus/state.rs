@@ -578,7 +578,7 @@ fn initial_value(
     place: &Place,
     ty: &mut Option<Type>,
 ) -> Result<InitValue> {
-    // What the values are follows from the type.
+    // The kind of the values follows from the type.
     let bare = ty.as_ref().map(Type::bare);
     let element = match bare {
         Some(Type::Array(element, _)) => Some(element.bare()),

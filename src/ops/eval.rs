@@ -239,7 +239,7 @@ mod tests {
             for width in [8, 32, 64, 128] {
                 assert_eq!(bin(op, 7, 0, width), None, "{op:?} {width}");
             }
-            // What the width cuts off is no part of a divisor.
+            // Bits above the width are no part of a divisor.
             assert_eq!(bin(op, 7, 1 << 32, 32), None, "{op:?}");
         }
     }
@@ -274,7 +274,7 @@ mod tests {
                 fn $name(a: $u, b: $u, high: u64) {
                     let width = <$u>::BITS as u8;
                     let (sa, sb) = (a as $i, b as $i);
-                    // What lies above the width does not count.
+                    // Bits above the width do not count.
                     let over = |n: $u| u128::from(n) | u128::from(high).checked_shl(width.into()).unwrap_or(0);
                     let some = |n: $u| Some(u128::from(n));
                     let flag = |c: bool| Some(u128::from(c));

@@ -120,7 +120,7 @@ impl Header {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Header, String> {
         let Some((name, value)) = text.split_once('=') else {
-            // What was meant may be a secret, so it is not repeated.
+            // The argument may be a secret, so it is not repeated.
             return Err("a header is NAME=VALUE, NAME=@FILE or NAME=env:VARIABLE".to_string());
         };
         let name = header_name(name)?;

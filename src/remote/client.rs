@@ -177,7 +177,7 @@ impl Client {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("remote cache".into()).spawn(move || {
             runtime.block_on(live(inside, messages));
-            // What is still under way is not waited for.
+            // Requests that are still under way are not waited for.
             runtime.shutdown_background();
         })?;
         Ok(Client { shared, inbox, thread: Mutex::new(Some(thread)) })
@@ -444,7 +444,7 @@ async fn live(shared: Arc<Shared>, mut messages: UnboundedReceiver<Message>) {
     let link = Arc::new(Link { shared, wire, uploading, executor, known });
     let uploads = tokio::spawn(upload(link.clone()));
     'life: while let Some(first) = messages.recv().await {
-        // What has come meanwhile is asked together with it.
+        // Questions that came meanwhile are asked together with it.
         let mut next = Some(first);
         let mut asked: Vec<(Vec<Digest>, Taker)> = Vec::new();
         while let Some(message) = next {

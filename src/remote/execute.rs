@@ -186,7 +186,7 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         let status = response.status.clone().unwrap_or_default();
         match status.code {
             0 => return taken(link, &action, response, order.outputs).await,
-            // What is missing is uploaded again.
+            // Missing blobs are uploaded again.
             9 if attempt < SENT_AGAIN => continue,
             4 => {
                 let seconds = execution.timeout.as_secs();

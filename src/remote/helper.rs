@@ -233,7 +233,7 @@ struct Answer {
 
 /// The headers in an answer, and until when they are used.
 fn read(text: &str, now: SystemTime) -> Result<(Pairs, SystemTime), String> {
-    // What was printed may hold a secret, so no message has a part of it but names.
+    // The helper's output may hold a secret, so no message has a part of it but names.
     let answer: Answer = serde_json::from_str(text).map_err(|e| {
         format!("printed no answer: JSON with `headers` was expected (line {})", e.line())
     })?;

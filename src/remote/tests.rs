@@ -76,7 +76,7 @@ fn what_one_client_gives_another_one_gets_in_few_requests() {
     assert!(store.calls("batch read") <= 4, "{:?}", store.lock().calls);
     assert_eq!(store.calls("stream read"), 1);
     assert_eq!(said, Vec::<String>::new());
-    // What nobody gave is not there.
+    // A packet that nobody gave is not there.
     assert_eq!(download(&options(&server), &[(key(1000), Vec::new())]).0, [None]);
 }
 

@@ -209,7 +209,7 @@ impl Wire {
                 Ok(value) => return Ok(value),
                 Err(trouble) => trouble,
             };
-            // What took its time to fail is not tried again: somebody may wait for it.
+            // A request that failed late is not tried again: somebody may wait for it.
             if left == 0 || !trouble.passing || begun.elapsed() >= limit {
                 return Err(trouble);
             }

@@ -402,7 +402,7 @@ fn between(ops: &[Op], found: &[Found]) -> Option<Mechanism> {
         0 => None,
         _ if first.acquires() => make(Change::Later, last, Some(first)),
         _ if last.releases() => make(Change::Earlier, first, Some(last)),
-        // What is between them orders both.
+        // An operation between them orders both.
         _ => ops[1..end].iter().find(|op| op.acquires() || op.releases()).map_or(
             make(Change::Later, last, Some(first)),
             |op| match op.releases() {

@@ -203,7 +203,7 @@ mod tests {
         let place = &results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
         assert_eq!(place, "tests/a%20b.litmus");
         assert_eq!(uri("/tmp/a.litmus"), "file:///tmp/a.litmus");
-        // What GitHub's rules ask of each rule.
+        // The texts that GitHub's rule set asks of each rule.
         for rule in document["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap() {
             for key in ["shortDescription", "fullDescription", "help"] {
                 assert!(

@@ -653,7 +653,7 @@ mod tests {
             (alone.state, &alone.missing[..]),
             (State::Partial, &["part 2 of 2".to_string()][..])
         );
-        // What was joined of some parts is a part, too.
+        // Some parts, joined, are a part, too.
         let thirds = ["1/3", "2/3", "3/3"].map(part);
         let first = joined(&[&thirds[0], &thirds[2]]).unwrap();
         assert_eq!(first.shard.as_deref(), Some("1+3/3"));

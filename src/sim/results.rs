@@ -81,7 +81,7 @@ impl OutcomeSet {
 
     /// How many bytes all of this takes, about.
     pub fn bytes(&self) -> usize {
-        // What a table spends on an element is its number and a byte, in at least half of its places.
+        // A table has a number and a byte for each element, and at least half of its places are used.
         self.rows.len() + self.count * (size_of::<u32>() + 1) * 3 / 2
     }
 

@@ -146,7 +146,7 @@ impl<'s> Search<'s> {
         let relevant = self.values.relevant(self.values.shown_vars());
         for want in [true, false] {
             for (k, access) in self.values.accesses.iter().enumerate() {
-                // What the read of a link returns follows from the order of the chain.
+                // The value that the read of a link returns follows from the order of the chain.
                 if (relevant[k] && self.values.link(k).is_none()) == want {
                     self.order.extend((access.first..access.end).map(Decision::Read));
                 }

@@ -165,7 +165,7 @@ fn a_control_barrier_orders_what_is_before_it_in_one_thread_and_behind_it_in_the
     // Without semantics, threads meet and nothing is made available.
     let bare = "OpControlBarrier %wg %wg %none";
     assert!(together([&[store, bare], &[bare, load]], "1:r1=0").1);
-    // What stands before both barriers is ordered by neither; a later write comes after an earlier read.
+    // Accesses before both barriers are ordered by neither; a later write comes after an earlier read.
     assert!(together([&[store, barrier], &[load, barrier]], "1:r1=0").1);
     assert_eq!(together([&[barrier, store], &[load, barrier]], "1:r1=1"), FORBIDDEN);
     // The second barrier of a thread meets the second one of the other.

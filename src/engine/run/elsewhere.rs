@@ -259,7 +259,7 @@ impl Engine<'_> {
                 queue.away.open.insert(rank, portion);
             }
             let Some(job) = job else {
-                // What of it cannot be read is found out where it is run.
+                // An item that cannot be read is found where it is run.
                 for (rank, portion) in sent {
                     queue.heap.push((rank.0, rank.1, portion.job()));
                 }
@@ -289,7 +289,7 @@ impl Engine<'_> {
         let is_known = |p: &Portion| self.rate(node(p)).is_some();
         let total: f64 = queue.away.open.values().map(cost).sum();
         let all_known = queue.away.open.values().all(is_known);
-        // What takes less than sending it is left to the workers that are here.
+        // Work that takes less time than sending it is left to the workers of this machine.
         if all_known
             && total < LEAST_SECONDS / 2.0
             && self.works_here()

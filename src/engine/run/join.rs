@@ -82,7 +82,7 @@ impl Engine<'_> {
         for (row, content) in rows.iter().zip(self.contents(input, shard, &rows, &cells)) {
             let bytes = match content {
                 Ok(bytes) => bytes,
-                // What says no has no parts, and says so where it is read.
+                // An item that failed has no parts, and its failure is told where it is read.
                 Err(failure) if failure.kind.lasting() != Lasting::Never => continue,
                 Err(failure) => return Err(Diag::new(failure.text())),
             };

@@ -257,8 +257,8 @@ impl Engine<'_> {
         (came.into_iter().map(|(_, rows)| rows).collect(), whole)
     }
 
-    /// Checks a packet, puts what is wanted of it into the store, and gives what in it counts. What was made in this run counts
-    /// even where tools are to be asked again.
+    /// Checks a packet, puts the wanted results into the store, and returns the results that count. Results of
+    /// this run count even where tools are to be asked again.
     pub(super) fn admit(
         &self,
         parcel: &Parcel,
@@ -275,7 +275,7 @@ impl Engine<'_> {
         let mut known: FxHashMap<Digest, Kept> = FxHashMap::default();
         for ((key, _), result) in parcel.actions.iter().zip(&packet.results) {
             let Some(result) = result else { continue };
-            // What was refused on another day is asked again.
+            // A refusal of another day is asked again.
             let asked_again = self.options.ask_again && !is_new;
             if result.for_now && (packet.day != today || asked_again) {
                 continue;

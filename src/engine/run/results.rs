@@ -173,7 +173,7 @@ impl Engine<'_> {
                 };
                 let inherited = self.input_cells(node, s).unwrap_or_default();
                 for (row, cell) in cells.iter().enumerate() {
-                    // What an input suffered is told there.
+                    // The failure of an input is told where the input is.
                     let own = inherited.iter().all(|i| i[row].state.usable());
                     if states.contains(&cell.state) && own {
                         let content = self

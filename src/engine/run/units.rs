@@ -127,7 +127,7 @@ impl Engine<'_> {
         let Work::Map(work) = &self.graph.nodes[unit.node].work else {
             return;
         };
-        // What was laid out for others may be more than a batch.
+        // A portion that was laid out for others may be more than a batch.
         let end = to.min(from.saturating_add(u32::try_from(work.batch().max(1)).unwrap_or(to)));
         if end < to {
             unit.left.fetch_add(1, Ordering::AcqRel);
@@ -140,7 +140,7 @@ impl Engine<'_> {
             );
         }
         let to = end;
-        // What another worker is at is left to it, and looked up when it is done.
+        // Actions that another worker has claimed are left to it, and looked up when it is done.
         let all = from as usize..to as usize;
         let (mine, others) = self.schedule.claim(all, |i| unit.missing[i].0);
         self.run_rows(&unit, work.as_ref(), &mine);
@@ -218,7 +218,7 @@ impl Engine<'_> {
                     }
                     continue;
                 }
-                // What the item is made from says no, and that is its result.
+                // An input failed for good, and that is the result.
                 Err(_) => {}
             }
             todo.push(Todo { missing, item, alias, same_as: None });

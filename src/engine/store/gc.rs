@@ -309,7 +309,7 @@ impl Store {
                 let bytes = segment.bytes()?;
                 let mut places = Vec::new();
                 segment::scan(&bytes, HEADER_LEN as u64, |at, _| places.push(at as usize));
-                // What was put last counts.
+                // The last record of a key counts.
                 for at in places.into_iter().rev() {
                     let Ok(record) = segment::decode_record(&bytes[at..]) else { continue };
                     if seen.insert(record.key) && !elsewhere(&record.key) {

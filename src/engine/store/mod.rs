@@ -328,7 +328,7 @@ impl Store {
         }
         if !self.is_read_only() && segment.path.exists() {
             let path = segment.index_path();
-            // What was half written when its process died is part of the length.
+            // A record that was half written when its process died is part of the length.
             if index.write(&path, bytes.len() as u64).is_ok()
                 && let Ok(sorted) = Index::read(&path)
             {
@@ -397,7 +397,7 @@ impl Store {
         key: &Digest,
         take: &mut impl FnMut(segment::Record) -> T,
     ) -> Option<T> {
-        // What was put last counts.
+        // The last record of a key counts.
         for offset in self.index_of(segment).find(key).into_iter().rev() {
             match segment.read(offset) {
                 Ok(record) if record.key == *key => {
@@ -425,7 +425,7 @@ impl Store {
             return Some(value.to_vec());
         }
         let (kind, value) = self.shared.as_ref()?.find(key, |r| (r.kind, r.value))?;
-        // What the shared layer knew is kept here too, since it may not be there next time.
+        // A record of the shared layer is kept here too, since that layer may not be there next time.
         self.put(&[Put { kind, key: *key, value: &value }]);
         Some(value)
     }
@@ -506,7 +506,7 @@ impl Store {
             segment::encode_record(&mut buffer, record.kind, &record.key, record.value);
         }
         if let Err(e) = writer.file.write_all_at(&buffer, writer.len) {
-            // What was half written is cut off again; readers would step over it anyhow.
+            // A half-written record is cut off again; readers would step over it anyhow.
             let _ = writer.file.set_len(writer.len);
             self.only_memory("writing failed", &e);
             drop(guard);

@@ -54,7 +54,7 @@ fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused>
     let linked = event.atom == Some(Atom::Reserve);
     let looped = event.atom.is_some() && !linked;
     let (to, mut base);
-    // What is given away first differs.
+    // Which register is given away first differs.
     if looped || linked && index.is_none() {
         base = asm.address(event.loc)?;
         to = asm.alloc()?;

@@ -360,7 +360,7 @@ fn threads<W: Writer>(
             asm.draft.text.truncate(text);
             asm.draft.lines.truncate(start);
             asm.draft.shown.retain(|(s, _)| !matches!(s, Shown::Reg(p, _) if *p == asm.thread));
-            // What it gave away is given away again, in the same order.
+            // Registers that it gave away are given away again, in the same order.
             asm.addresses = addresses;
             asm.draft.init.truncate(init);
             asm.next = 0;

@@ -285,7 +285,7 @@ impl<'a> Writer<'a> {
             );
         }
         self.m.end_loop(round);
-        // What was read is looked at, for compilers that would drop reads all the same.
+        // The values that were read are looked at, since some compilers would drop the reads otherwise.
         let unset = self.m.number(UNSET);
         let sum = self.m.get(op::LOAD, u32, &[sum]);
         let never = self.m.test(op::I_EQUAL, &[sum, unset]);

@@ -248,7 +248,7 @@ fn compare_and_swap(e: &mut Emit, a: Atomic, expected: &Place, new: &Place, addr
     let from_register = e.block(|e| {
         let yes = e.block(|e| {
             store(e);
-            // What is above the accessed bytes is zero, as with the value read.
+            // The bits above the accessed bytes are zero, as with the value read.
             let kept = e.zero_ext(wanted, width, width.max(64));
             expected.write(e, kept);
         });

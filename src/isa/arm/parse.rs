@@ -412,7 +412,7 @@ impl Parser<'_, '_> {
             return Ok(data(op, flags, rd, rd, operand));
         }
         if op == DataOp::Add && self.cursor.eat_word("pc") {
-            // What is added to PC is the address of a symbol relative to it.
+            // The register that is added to PC holds the address of a symbol relative to it.
             let rm = match self.cursor.eat(',') {
                 true => self.reg()?,
                 false => rd,

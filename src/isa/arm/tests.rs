@@ -66,7 +66,7 @@ fn a_false_condition_executes_nothing() {
     let m = two("LDR R2,[R0]\nCMP R2,#5\nSTREQ R0,[R1]");
     assert_eq!(m.events[1].ctrl_deps, Deps::from([0]));
     assert!(m.events[1].data_deps.is_empty());
-    // What herd takes for a no-op is one: it makes no dependency.
+    // An instruction that herd takes for a no-op makes no dependency.
     let m = two("LDR R2,[R0]\nCMP R2,#5\nANDEQ R3,R3,R3\nANDEQ R4,R0,R0");
     assert!(m.reg_deps("R3").is_empty());
     assert_eq!(m.reg_deps("R4"), Deps::from([0]));

@@ -132,7 +132,7 @@ impl<'a> Lower<'a> {
                 return Ok(self.e.finish());
             }
             "unreachable" => {
-                // What comes here has no meaning, so that no such execution is looked at.
+                // This place has no meaning, so that no execution that comes here is looked at.
                 let never = self.e.int(0);
                 self.e.op(Op::Assume { cond: never });
                 return Ok(self.e.finish());
@@ -622,7 +622,7 @@ impl<'a> Lower<'a> {
                     (e.bin(BinOp::FloatLt, a, b, bits), e.bin(BinOp::FloatLt, b, a, bits));
                 e.bin(BinOp::Or, less, more, 1)
             }
-            // What is no number is not equal to itself.
+            // A NaN is not equal to itself.
             _ => {
                 let (left, right) =
                     (e.bin(BinOp::FloatEq, a, a, bits), e.bin(BinOp::FloatEq, b, b, bits));

@@ -58,7 +58,7 @@ fn arithmetic_is_within_the_width() {
         ("%r = fcmp ogt float 2.000000e+00, 1.000000e+00", 1),
         ("%r = fcmp one float 1.000000e+00, 1.000000e+00", 0),
         ("%r = fcmp ueq float 1.000000e+00, 1.000000e+00", 1),
-        // What is no number: nothing is true of it but that it is none.
+        // Of a NaN nothing is true but that it is none.
         ("%r = fcmp olt double 0x7FF8000000000000, 1.000000e+00", 0),
         ("%r = fcmp ult double 0x7FF8000000000000, 1.000000e+00", 1),
         ("%r = fcmp ord double 0x7FF8000000000000, 1.000000e+00", 0),

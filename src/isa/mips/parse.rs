@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
                 let code = self.cursor.eat(',').then(|| self.cursor.int()).transpose()?;
                 match (a == b, code) {
                     (true, _) => Insn::Trap,
-                    // What compilers put beside a division.
+                    // The check for zero that compilers put beside a division.
                     (false, Some(DIVIDE_BY_ZERO)) => Insn::Nop,
                     _ => {
                         let diag = self.cursor.fail("a trap under a condition is not supported");

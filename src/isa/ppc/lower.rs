@@ -166,7 +166,7 @@ impl Lower<'_> {
                             Half::HighSigned => (BinOp::MulHiS, self.e.is_negative(c, W)),
                             _ => (BinOp::MulHiU, self.e.int(0)),
                         };
-                        // What is added has its sign in the high half.
+                        // The number that is added has its sign in the high half.
                         let high = self.e.bin(op, a, b, W);
                         let high = self.e.bin(BinOp::Sub, high, above, W);
                         self.e.bin(BinOp::Add, high, carry, W)

@@ -466,7 +466,7 @@ impl<'a> Lower<'a> {
             (["rzi"], None, Some(_)) if whole(target) && target.bits >= 32 => {
                 let op = UnOp::FloatToInt { from: source.bits, signed: target.is_signed() };
                 let result = self.e.un(op, value, target.bits);
-                // What is no number becomes 0, or the highest bit where one of the types has 64 bits.
+                // A NaN becomes 0, or the highest bit where one of the types has 64 bits.
                 let wide = source.bits == 64 || target.bits == 64;
                 let none = if wide { 1 << (target.bits - 1) } else { 0 };
                 let none = self.e.int(none);

@@ -182,7 +182,7 @@ fn orders_and_scopes_are_annotations() {
         ("fence.gpu", fence(tag::C_ACQ_REL | gpu)),
         ("membar.gl", fence(tag::C_SC | gpu)),
         ("membar.sys", fence(tag::C_SC | sys)),
-        // What is not said is relaxed, at the scope of the GPU.
+        // By default an operation is relaxed, at the scope of the GPU.
         ("atom.add.u32 r0, [x], 1", both(rlx | gpu | x, rlx | gpu | x)),
         ("atom.acq_rel.sys.add.u32 r0, [x], 1", both(acq | sys | x, rel | sys | x)),
         ("atom.acquire.cta.exch.b32 r0, [x], 1", both(acq | cta | x, rlx | cta | x)),

@@ -216,7 +216,7 @@ impl Lower<'_> {
             Shape::ToInt { from, to, signed } => {
                 let x = self.read_float(a, from, Port::None);
                 let value = self.e.un(UnOp::FloatToInt { from, signed }, x, to);
-                // What is no number becomes the largest.
+                // A NaN becomes the largest number.
                 let most = self.e.int(u128::MAX >> (128 - u32::from(to - u8::from(signed))));
                 let is_number = self.e.bin(BinOp::FloatEq, x, x, from);
                 let value = self.e.select(is_number, value, most);

@@ -334,7 +334,7 @@ impl Lower<'_> {
         let cond = self.e.temp();
         self.e.op(Op::Choose { dst: cond });
         let outer = self.e.begin();
-        // What is written also depends on what is expected.
+        // The value that is written also depends on the expected one.
         let nothing = self.e.bin(BinOp::Xor, expected, expected, bits);
         let new = self.e.bin(BinOp::Or, value, nothing, bits);
         let old = self.amo(Amo::Swap, addr, new, bytes, order);

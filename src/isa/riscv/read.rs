@@ -108,7 +108,7 @@ impl Words<'_> {
             Shape::Pseudo2 { op, word, swap, other } => {
                 self.expect(2, "two registers")?;
                 let (rd, r) = (self.reg(0)?, self.reg(1)?);
-                // What stands in for the missing operand is x0 or a constant.
+                // The missing operand is x0 or a constant.
                 let (a, b) = match (swap, other) {
                     (true, _) => (0, Operand::Reg(r)),
                     (false, 0) => (r, Operand::Reg(0)),

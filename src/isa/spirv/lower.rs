@@ -71,7 +71,7 @@ impl<'a> Lower<'a> {
                 return Ok(self.e.finish());
             }
             "OpUnreachable" => {
-                // What comes here has no meaning, so that no such execution is looked at.
+                // This place has no meaning, so that no execution that comes here is looked at.
                 let never = self.e.int(0);
                 self.e.op(Op::Assume { cond: never });
                 return Ok(self.e.finish());

@@ -199,7 +199,7 @@ impl Look {
             at.places.iter().filter_map(place).map(|p| (p, size)).collect::<Vec<_>>()
         };
         match member.map(inside) {
-            // What is accessed beyond the end is of no test.
+            // Accesses beyond the end are of no test.
             Some(found) => self.found.entry(at.name).or_default().extend(found),
             None => drop(self.anywhere.insert(at.name)),
         }

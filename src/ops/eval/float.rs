@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(from_int((1 << 24) + 1, 32, true, 32), Some(0x4b80_0000));
         assert_eq!(from_int((1 << 24) + 3, 32, true, 32), Some(0x4b80_0002));
         assert_eq!(from_int((1 << 24) + 1, 32, true, 64), Some(0x4170_0000_1000_0000));
-        // What lies above the integer's bits does not count.
+        // Bits above those of the integer do not count.
         assert_eq!(from_int(0xff01, 8, true, 32), Some(0x3f80_0000));
     }
 

@@ -553,7 +553,7 @@ impl<'p> Facts<'p> {
             B::Amo | B::LxSx => from.reads() && to.writes(),
             B::Loc | B::SameAccess => placed(from) && placed(to),
             B::Addr | B::PickAddr => self.is_source(from) && placed(to),
-            // What depends on whether an exclusive write was done is not kept in private memory.
+            // A value that depends on whether an exclusive write was done is not kept in private memory.
             B::Data | B::PickData => {
                 self.is_source(from) && to.writes() && (from.reads() || !to.is_private())
             }

@@ -174,7 +174,7 @@ impl World<'_> {
     /// The location that a known value is the address of, plus bytes; its lock is [`locks::FAR`].
     pub fn location(&self, known: Known) -> Option<(u16, i64)> {
         match (known, self.frame) {
-            // What the caller has on the stack is not part of the frame.
+            // The caller's part of the stack is not part of the frame.
             (Known::Stack(at), Some(frame)) if at <= 0 => Some((frame.loc, at - frame.from)),
             _ => self.object(known).map(|(loc, off)| self.field(loc, off)),
         }

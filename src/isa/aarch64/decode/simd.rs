@@ -95,7 +95,7 @@ pub const ROWS: &[Row] = &[
     row("0 q 0 011110 hhhh kkk 101001 nnnnn ddddd", "SSHLL", &[second, longer::<RD>, by_high::<RN>, left]),
     row("0 q 1 011110 hhhh kkk 101001 nnnnn ddddd", "USHLL", &[second, longer::<RD>, by_high::<RN>, left]),
     row("0 q 0 011110 hhhh kkk 100001 nnnnn ddddd", "SHRN", &[second, by_high::<RD>, longer::<RN>, right]),
-    // What vectorised loops use besides.
+    // Other instructions of vectorised loops.
     row("0 q 0 01110 ss 1 mmmmm 000001 nnnnn ddddd", "SHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 1 01110 ss 1 mmmmm 000001 nnnnn ddddd", "UHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 0 01110 ss 1 mmmmm 000101 nnnnn ddddd", "SRHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),

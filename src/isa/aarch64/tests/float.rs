@@ -55,7 +55,7 @@ fn arithmetic() {
         ("FDIV", 1.5f32 / -0.1),
         ("FNMUL", -(1.5f32 * -0.1)),
     ] {
-        // What lies above the numbers does not matter.
+        // Bits above the numbers do not matter.
         let got = after(&format!("{name} S0,S1,S2"), a | 1 << 40, b | 1 << 99, 0, "V0");
         assert_eq!(got, s(wanted), "{name}");
     }

@@ -652,7 +652,7 @@ impl Lower<'_> {
         }
     }
 
-    // What C leaves undefined.
+    // Operations that C leaves undefined.
 
     /// Lowers with arithmetic that wraps around by definition.
     pub(super) fn wrapping<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {

@@ -24,7 +24,7 @@ impl Writer<'_> {
             .filter_map(|(i, number)| {
                 let reg = live(self.target.params.get(*i)?)?;
                 let name = self.flat.code.regs[reg].name.clone();
-                // What a register of 64 bits is called, is typed so that all of them count.
+                // A parameter of a register of 64 bits is typed so that all of them count.
                 let wide = *number > u64::from(u32::MAX) >> 1;
                 Some(InitItem {
                     place: Where::Reg { thread, name },
@@ -189,7 +189,7 @@ impl Writer<'_> {
             });
             Ok(())
         };
-        // What registers hold where the code is entered.
+        // The values of registers where the code is entered.
         let mut done = BTreeSet::new();
         if let Some(Some(state)) = self.analysis.states.first() {
             for (r, bits) in self.plan.start.regs.iter().enumerate() {

@@ -737,7 +737,7 @@ impl Writer<'_> {
         }
         let after = &self.plan.after[i];
         let live = |r: &Reg| after.regs.get(usize::from(*r)).is_some_and(|bits| *bits != 0);
-        // What a register holds is looked after where it is written.
+        // The value of a register is looked after where it is written.
         let from_register = |known| facts.reads.values().any(|k| *k == Some(known));
         let written = facts.writes.iter().filter(|(r, _, certain)| *certain && live(r));
         let written = written.filter_map(|(r, known, _)| match known {
@@ -943,7 +943,7 @@ impl Writer<'_> {
             return None;
         };
         let reg = self.canonical(to)?;
-        // What is moved must not be what is cleared.
+        // The register that is moved must not be the one that is cleared.
         let from = match from {
             Operand::Text(memory) if memory.starts_with('(') => memory.clone(),
             Operand::Reg(from) if self.canonical(from)? != reg => from.clone(),
@@ -1006,7 +1006,7 @@ impl Writer<'_> {
                         return Err(self.refusal(i, "stores to a slot that nothing reads").into());
                     }
                 },
-                // What is no single number is read of a location.
+                // A constant that is no single number is read of a location.
                 Place::Constant(from)
                     if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
                 {

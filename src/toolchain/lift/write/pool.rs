@@ -90,7 +90,7 @@ impl Writer<'_> {
     /// Whether an instruction's register can be loaded from the pool where it holds the address of a location: the
     /// instructions after it find the value that they expect.
     pub(super) fn can_pool(&self, i: usize, name: &str) -> bool {
-        // What is known under a condition alone is not there where it does not hold.
+        // A value that is known under a condition is not there where the condition does not hold.
         let always = self.dead_after(i, name) || self.before(i, name) == self.known(i, name);
         self.pool.on
             && always

@@ -19,7 +19,7 @@ type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
 impl Writer<'_> {
     /// Puts slots together that overlap, and gives each group a register or a place.
     pub(super) fn group_slots(&mut self) -> Result<(), Failure> {
-        // What is in a frame that is a location stays there.
+        // The content of a frame that is a location stays there.
         if self.world.frame.is_some() {
             return Ok(());
         }
@@ -30,7 +30,7 @@ impl Writer<'_> {
             {
                 continue;
             }
-            // What an instruction accesses that is no move stays together.
+            // The slots that an instruction other than a move accesses stay together.
             let moves = self.moves(i);
             let together = moves.is_none();
             let mut shapes: Vec<(i64, u8)> = Vec::new();

@@ -426,7 +426,7 @@ impl<'r> Draw<'r> {
             let value = self.value();
             self.store(value, at, elem);
             if self.rng.one_in(2) {
-                // What was stored is read at a known place.
+                // A value that was stored is read at a known place.
                 let off = self.constant();
                 self.load(Addr { index: None, off, ..at }, elem);
             }

@@ -69,7 +69,7 @@ fn any(rng: &mut Rng, arch: Arch, depth: usize, inside: bool) -> String {
         0..=2 => format!("({a} | {b})"),
         3 | 4 => format!("({a}; {b})"),
         5 => format!("({a} & {b})"),
-        // What is taken away may not mention the variable.
+        // The relation that is taken away may not mention the variable.
         6 => format!("({a} \\ {})", any(rng, arch, depth - 1, false)),
         _ => format!("([{}]; {a})", set(rng, arch)),
     }

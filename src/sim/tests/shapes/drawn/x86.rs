@@ -223,7 +223,7 @@ pub fn print(c: &mut Column, m: &Move) {
                 UpdateOp::Xor => "xor",
             };
             let (from, to) = (value(c, *from, *size), reg(c, *to, *size));
-            // What is not exchanged is updated without the old value.
+            // An instruction that exchanges nothing updates without the old value.
             let from = if matches!(name, "xchg" | "xadd") {
                 two(c, "mov", *size, &from, &to);
                 to
