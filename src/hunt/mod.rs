@@ -27,7 +27,7 @@ use litmake_generate::axes::Random;
 use sources::{Place, Sources};
 
 /// The version of the stored state.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// How many leads are kept; the best are.
 const LEADS: usize = 4000;

@@ -25,7 +25,7 @@ macro_rules! built_in {
 }
 
 built_in! {
-    "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
+    "clang++-cross", "clang++", "clang-aarch64-cpu", "clang-aarch64-gisel", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
     "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
     "clang-armv8", "clang-kernel-aarch64", "clang-kernel-ppc64le", "clang-kernel-riscv64", "clang-kernel-x86_64",
     "clang-i386", "clang-i386-march", "clang-i386-pic", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",

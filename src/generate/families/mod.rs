@@ -21,7 +21,7 @@ use rustc_hash::FxHashSet;
 const LISTED: usize = 15;
 
 /// Names of families, and what each is.
-pub const NAMES: [(&str, &str); 25] = [
+pub const NAMES: [(&str, &str); 27] = [
     (
         "telechat-table3",
         "the constructs of Telechat's Table III in integers of 8 to 64 bits: atomics with fences \
@@ -71,6 +71,8 @@ pub const NAMES: [(&str, &str); 25] = [
     of_axes(7),
     of_axes(8),
     of_axes(9),
+    of_axes(10),
+    of_axes(11),
 ];
 
 const _: () = assert!(NAMES.len() == LISTED + axes::FAMILIES.len(), "each family has a name");
