@@ -122,7 +122,12 @@ fn without_a_gpu_the_run_says_so_and_loses_nothing() {
 /// A test of the C dialect with one access in each of two threads.
 fn small(name: &str, ty: &str, access: &str) -> String {
     format!(
-        "C {name}\n{{}}\nP0({ty}* x) {{ atomic_store_explicit(x, 1, memory_order_relaxed); }}\nP1({ty}* x) {{ int a = {access}; }}\nexists (1:a=0)\n"
+        "C {name}
+{{}}
+P0({ty}* x) {{ atomic_store_explicit(x, 1, memory_order_relaxed); }}
+P1({ty}* x) {{ int a = {access}; }}
+exists (1:a=0)
+"
     )
 }
 
