@@ -416,6 +416,7 @@ impl Running<'_> {
         report.verdict = verdict;
         report.compilers = versions::compilers(plan, workspace.compilers(), store);
         report.coverage = collect::coverage(&ran);
+        investigator.devices(&mut report);
         if let Some(look) = eyes.report {
             look(&mut report, &mut investigator)?;
         }
@@ -454,6 +455,7 @@ impl Running<'_> {
             return Ok(None);
         }
         litmake::report::baseline::calibrate(&mut report);
+        report.entitle();
         report.stopped = common::stopped_status().is_some();
         report.settle();
         Ok(Some(report))
