@@ -207,7 +207,7 @@ impl Point {
     }
 
     /// The name of the choice on an axis.
-    pub(crate) fn choice(&self, axis: Axis) -> &'static str {
+    pub fn choice(&self, axis: Axis) -> &'static str {
         axis.choice(self.get(axis))
     }
 
