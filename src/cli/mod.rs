@@ -34,6 +34,7 @@ mod lift;
 mod logs;
 mod made;
 mod man;
+mod mapping;
 mod merge;
 mod models;
 mod mutants;
@@ -78,6 +79,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Abi(abi::Args),
+    Mapping(mapping::Args),
     Compile(compile::Args),
     Lift(lift::Args),
     Diff(diff::Args),
@@ -146,6 +148,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Check(args) => check::main(args),
         Command::Abi(args) => abi::main(args),
+        Command::Mapping(args) => mapping::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Lift(args) => lift::main(args),
         Command::Diff(args) => diff::main(args),

@@ -23,6 +23,7 @@ mod kernel;
 mod less;
 mod lift;
 mod manners;
+mod mapping;
 #[path = "../common/mixes.rs"]
 mod mixes;
 mod newer;
