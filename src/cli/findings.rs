@@ -30,8 +30,10 @@ use super::{certificate, common};
 /// The options about findings.
 #[derive(clap::Args)]
 pub struct Ask {
-    /// Write a folder for each bug: the original and the reduced test, the source that the compiler
-    /// gets, its code, a script that reproduces the bug, and the text of an issue
+    /// Write a folder for each bug, with everything that shows it
+    ///
+    /// The original and the reduced test, the source that the compiler gets, its code, a script that
+    /// reproduces the bug, and the text of an issue
     #[arg(long, value_name = "DIR")]
     pub findings: Option<PathBuf>,
 

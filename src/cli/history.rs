@@ -13,9 +13,9 @@ use litmake::report::Report;
 
 use super::common;
 
-/// Keep a record of runs: when each bug was first and last seen, when it was fixed and reopened,
-/// and with which compilers.
+/// Keep a record of runs: when each bug was seen, fixed and reopened.
 ///
+/// It says with which compilers each bug was first and last seen.
 /// The record is a folder of small files, one a run. `litmake run --history DIR` adds its run to
 /// it.
 #[derive(clap::Args)]

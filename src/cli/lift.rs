@@ -22,8 +22,7 @@ use litmake::{file, plain};
 
 use super::{common, completions};
 
-/// Make a litmus test from existing code: functions in assembly, object files, shared and static
-/// libraries, programs, and dumps of a JIT.
+/// Make a litmus test from existing code: assembly, objects, libraries, programs, dumps.
 ///
 /// Each `--function` is a thread. By the ABI of the target, its parameters are pointers to the
 /// locations `x`, `y`, `z`, `u`, `v`, `w`, `a`, `b`, which all threads share; `--arg` gives a
@@ -103,8 +102,8 @@ pub struct Args {
     target_model: Option<String>,
 
     /// The profile whose assembler reads assembly, and whose target says what the machine has
-    /// (`litmake profiles` lists them)
-    #[arg(long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    /// (`litmake list profiles` lists them)
+    #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Option<String>,
 
     /// The file is only machine code, of this dialect; functions are named by their offset in it
@@ -212,6 +211,15 @@ fn open(args: &Args, profile: Option<&Profile>) -> std::result::Result<Code, End
                 return Err(input(Diag::new("--raw takes one file")));
             }
             return Ok(Code::raw(arch, &name, content));
+        }
+        if path.extension().is_some_and(|e| e == "c" || e == "cc" || e == "cpp" || e == "rs") {
+            let with = path.with_extension("o");
+            return Err(input(
+                Diag::new(format!("{name} is a program's source, and no code")).help(format!(
+                    "compile it first, as with `gcc -O2 -c {name}`, and name {}",
+                    with.display()
+                )),
+            ));
         }
         let is_text = path.extension().is_some_and(|e| e == "s" || e == "S" || e == "asm");
         let content = match is_text {

@@ -2,26 +2,24 @@
 //!
 //! The table is a profile. This file only chooses the tests, and the compilers that the table is mixed with.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::lang::Language;
-use litmake::pipeline::plan::profile_folders;
+use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::mapping::Table;
-use litmake::profile::{Profile, Profiles};
 use litmake::report::statement;
 use serde_json::{Value, json};
 
 use super::{common, completions, made};
 
-/// Judge a table of atomic operations: all small tests over its operations are compiled with it, alone and
-/// mixed with a compiler's own code, and compared with the language's model.
+/// Judge the atomic operations of a library, a runtime or a proposal, which a table names
 ///
-/// The table is a profile with `mapping`, which says for each operation, order and width the assembly or the
+/// All small tests over the table's operations are compiled with it, alone and mixed with a compiler's own
+/// code, and compared with the language's model. The table is a profile with `mapping`, which says for each operation, order and width the assembly or the
 /// function of a library that implements it. A profile of a language whose library has the operations, such
 /// as Go, is judged in the same way.
 ///
@@ -125,9 +123,9 @@ fn run(args: &Args) -> Result<u8> {
 
 /// The table, and the profiles that it is mixed with.
 fn profiles(args: &Args, table: &Arc<Profile>) -> Result<Vec<String>> {
-    let mut out = vec![args.table.clone()];
+    let mut out = common::named_profiles(std::slice::from_ref(&args.table))?;
     if args.alone || !args.with.is_empty() {
-        out.extend(args.with.iter().cloned());
+        out.extend(common::named_profiles(&args.with)?);
         return Ok(out);
     }
     if table.mapping.is_empty() {
@@ -135,7 +133,7 @@ fn profiles(args: &Args, table: &Arc<Profile>) -> Result<Vec<String>> {
     }
     let plain =
         Profile { mapping: Default::default(), libraries: Vec::new(), ..Profile::clone(table) };
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let known = common::known_profiles();
     match known.iter().find(|p| p.fingerprint() == plain.fingerprint()) {
         Some(own) => out.push(own.name.clone()),
         None if !args.how.quiet => eprintln!(

@@ -9,10 +9,10 @@ use litmake::site;
 use super::common;
 use super::history::FolderArg;
 
-/// Write static pages of a record of runs: all runs with trends, all bugs, compilers against bugs,
-/// and a page for each bug and each run.
+/// Write static pages of a record of runs.
 ///
-/// The pages need no server and no network.
+/// They show all runs with trends, all bugs, compilers against bugs, and each bug and each run on a
+/// page of its own. The pages need no server and no network.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake site pages --history history")]

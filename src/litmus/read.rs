@@ -131,6 +131,18 @@ fn header(s: &mut Scanner) -> Result<Header> {
     Ok(Header { arch, name, doc, info })
 }
 
+/// Advice for whoever gives a program in the place of a test.
+const PROGRAM: &str = "this is a program, and no litmus test. A C test begins with a line `C NAME` and \
+    an initial state `{ }`, has threads such as `P0(atomic_int* x) { ... }`, and ends with a condition \
+    such as `exists (1:r0=1 /\\ 1:r1=0)`; `litmake show --arch C MP` prints one to begin with. Tests of \
+    compiled functions are made by `litmake lift`";
+
+/// Whether the text comes from a file that is named like a program.
+fn is_program(s: &Scanner) -> bool {
+    let name = &*s.source.name;
+    [".c", ".h", ".cc", ".cpp", ".rs", ".go"].iter().any(|end| name.ends_with(end))
+}
+
 fn dialect(s: &mut Scanner) -> Result<Arch> {
     let word = s.peek_word();
     if let Some(arch) = Arch::named(word) {
@@ -140,9 +152,14 @@ fn dialect(s: &mut Scanner) -> Result<Arch> {
     let names = || Arch::ALL.iter().map(|a| a.name());
     let known = names().collect::<Vec<_>>().join(", ");
     if word.is_empty() {
-        return Err(s.expected(format!("the dialect of the test ({known})")));
+        let error = s.expected(format!("the dialect of the test ({known})"));
+        let is_program = is_program(s) || s.rest().starts_with(b"#") || s.rest().starts_with(b"//");
+        return Err(if is_program { error.help(PROGRAM) } else { error });
     }
     let span = s.here();
+    if is_program(s) {
+        return Err(s.expected("the dialect of the test, `C`").help(PROGRAM));
+    }
     if FOREIGN_DIALECTS.contains(&word) {
         return Err(s
             .error(span, format!("unsupported: tests in {word}"))

@@ -306,7 +306,7 @@ mod tests {
             mechanism: Some(Mechanism {
                 pass: "SomePass".into(),
                 change: Change::Load,
-                access: "relaxed read-modify-write".into(),
+                moved: "relaxed read-modify-write".into(),
                 ..Mechanism::default()
             }),
             pass: Some(Culprit {

@@ -422,6 +422,9 @@ pub struct Finding {
     /// The identity: equal for the same bug in each run, whichever profiles, versions of a compiler
     /// and tests show it.
     pub id: String,
+    /// The fault in a sentence, for the title of an issue.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// The class of the bug.
     pub class: Class,
     /// The compilers with the bug, without their versions; or the device.
@@ -772,6 +775,13 @@ impl Report {
             compiler.build.clear();
         }
         self
+    }
+
+    /// Gives each finding its title. Nothing that a title is made of may change after this.
+    pub fn entitle(&mut self) {
+        for finding in &mut self.findings {
+            finding.title = finding.fault();
+        }
     }
 
     /// The content of the file.

@@ -63,7 +63,7 @@ pub fn summary(report: &Report, style: Style) -> String {
     for f in report.findings.iter().filter(|f| f.status == Status::Fixed) {
         let _ = writeln!(
             out,
-            "{} {} [{}]: the baseline's finding {} is gone; `litmake baseline update` forgets it",
+            "{} {} [{}]: the baseline's finding {} is gone; `litmake report baseline` forgets it",
             style.paint("32", "fixed"),
             f.test,
             f.profiles.join(", "),

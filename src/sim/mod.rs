@@ -566,7 +566,11 @@ fn out_of_memory(test: &Test, options: &Options, results: &Results) -> Box<Diag>
 }
 
 fn out_of_time(test: &Test, options: &Options, done: &str) -> Box<Diag> {
-    let seconds = options.timeout.unwrap_or_default().as_secs_f64();
+    let Some(timeout) = options.timeout else {
+        return Diag::new(format!("{}: stopped before it had an answer ({done})", test.name))
+            .kind(FailureKind::Stopped);
+    };
+    let seconds = timeout.as_secs_f64();
     Diag::new(format!("{}: no answer within {seconds} s ({done})", test.name))
         .help("give it more time with --timeout, or fewer turns of loops with --unroll")
         .kind(FailureKind::Broken(Fault::OutOfTime))

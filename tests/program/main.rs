@@ -17,6 +17,7 @@ mod getting;
 mod history;
 mod hunt;
 mod identity;
+mod init;
 mod judge;
 mod judged;
 mod kernel;
@@ -24,8 +25,10 @@ mod less;
 mod lift;
 mod manners;
 mod mapping;
+mod mistakes;
 #[path = "../common/mixes.rs"]
 mod mixes;
+mod naming;
 mod newer;
 mod passes;
 #[path = "../common/promoted.rs"]

@@ -34,7 +34,9 @@ use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
 
-/// Look for unknown bugs: draw tests, compile and compare them, and learn where to look next.
+/// Look for unknown bugs in compilers, for minutes or nights.
+///
+/// It draws tests, compiles and compares them, and learns where to look next.
 ///
 /// If the code of a test has a sequence of instructions that is new, the hunt draws similar tests;
 /// it leaves a source of tests whose code is no longer new. Every test is compiled. It is compared
@@ -57,10 +59,10 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = budget)]
     budget: Duration,
 
-    /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for
-    /// the installed profiles [default: the newest version of each C compiler for each target, at
+    /// Profiles to compile with: names or parts of them (`clang-riscv64`), files, or patterns such as
+    /// `clang-22-*-O2`, which stand for the installed profiles [default: the newest version of each C compiler for each target, at
     /// O2]
-    #[arg(long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
+    #[arg(short, long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// The seed of all random choices; one seed gives the same tests as long as the compiled code
@@ -177,6 +179,13 @@ fn run(args: &Args) -> Result<u8> {
     let stop = common::stop();
     let mut broken = false;
     let mut first = true;
+    if !args.how.quiet {
+        let profiles = litmake::report::number(kept.profiles.len() as u64, "profile");
+        eprintln!(
+            "hunting for {}: drawing, compiling and comparing tests for {profiles}",
+            humantime::format_duration(args.budget)
+        );
+    }
     let more = |kept: &Kept| {
         let rounds = args.rounds.is_none_or(|n| kept.hunt.rounds < n);
         rounds && kept.tally.seconds < args.budget.as_secs_f64()
@@ -739,7 +748,7 @@ fn new_folders(
     findings::place(report, used, Some(folder))?;
     for finding in report.findings.iter().filter(|f| f.status == Status::New) {
         if !args.how.quiet {
-            eprintln!("new: {} in {}", finding.id, finding.folder);
+            eprintln!("new bug {}: {}, in {}", finding.id, finding.title(), finding.folder);
         }
     }
     report.findings.extend(old);
