@@ -37,6 +37,7 @@ mod list;
 mod logs;
 mod made;
 mod man;
+mod mapping;
 mod merge;
 mod models;
 mod mutants;
@@ -89,6 +90,7 @@ enum Command {
     Bisect(bisect::Args),
     Passes(passes::Args),
     Abi(abi::Args),
+    Mapping(mapping::Args),
     Compile(compile::Args),
     Lift(lift::Args),
     Sim(sim::Args),
@@ -176,6 +178,7 @@ pub fn main() -> ExitCode {
         Command::Bisect(args) => bisect::main(args),
         Command::Passes(args) => passes::main(args),
         Command::Abi(args) => abi::main(args),
+        Command::Mapping(args) => mapping::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Lift(args) => lift::main(args),
         Command::Sim(args) => sim::main(args),
