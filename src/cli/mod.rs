@@ -50,6 +50,8 @@ mod show;
 mod sim;
 mod site;
 mod table;
+mod tv;
+mod tv_opt;
 mod watch;
 mod worker;
 
@@ -96,6 +98,9 @@ enum Command {
     Passes(passes::Args),
     Merge(merge::Args),
     Table(table::Args),
+    Tv(tv::Args),
+    #[command(name = "tv-opt")]
+    TvOpt(tv_opt::Args),
     Baseline(baseline::Args),
     History(history::Args),
     Hunt(hunt::Args),
@@ -164,6 +169,8 @@ pub fn main() -> ExitCode {
         Command::Passes(args) => passes::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Table(args) => table::main(args),
+        Command::Tv(args) => tv::main(args),
+        Command::TvOpt(args) => tv_opt::main(args),
         Command::Baseline(args) => baseline::main(args),
         Command::History(args) => history::main(args),
         Command::Hunt(args) => hunt::main(args),
