@@ -6,13 +6,17 @@ use clap::{Arg, Command};
 /// The groups, with their commands in the order of the list.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Begin", &["init", "doctor", "list"]),
-    ("Judge compilers", &["check", "run", "hunt", "diff", "bisect", "passes", "abi", "mapping"]),
+    (
+        "Judge compilers",
+        &["check", "run", "hunt", "diff", "bisect", "passes", "tv", "abi", "mapping"],
+    ),
     ("Do one step", &["compile", "lift", "sim", "generate", "mutate", "cpu", "mutants", "logs"]),
     ("Results", &["explain", "report", "history", "site", "cache"]),
 ];
 
 /// Commands that are used seldom, or by other programs: the list has only their names.
-const ALSO: &[&str] = &["certificate", "graph", "show", "schema", "completions", "man", "worker"];
+const ALSO: &[&str] =
+    &["certificate", "graph", "show", "schema", "completions", "man", "worker", "tv-opt"];
 
 /// Names that commands had before. They are understood, and no list has them.
 const FORMER: &[&str] =

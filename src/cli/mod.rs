@@ -55,6 +55,8 @@ mod show;
 mod sim;
 mod site;
 mod table;
+mod tv;
+mod tv_opt;
 mod watch;
 mod worker;
 
@@ -101,6 +103,9 @@ enum Command {
     Logs(logs::Args),
     Explain(explain::Args),
     Report(report::Args),
+    Tv(tv::Args),
+    #[command(name = "tv-opt")]
+    TvOpt(tv_opt::Args),
     History(history::Args),
     Site(site::Args),
     Cache(cache::Args),
@@ -189,6 +194,8 @@ pub fn main() -> ExitCode {
         Command::Logs(args) => logs::main(args),
         Command::Explain(args) => explain::main(args),
         Command::Report(args) => report::main(args),
+        Command::Tv(args) => tv::main(args),
+        Command::TvOpt(args) => tv_opt::main(args),
         Command::History(args) => history::main(args),
         Command::Site(args) => site::main(args),
         Command::Cache(args) => cache::main(args),

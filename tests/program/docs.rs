@@ -76,7 +76,8 @@ fn the_commands_about_a_finding_run_as_written() {
         return;
     }
     let s = run_commands("reading-a-finding.md");
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading-a-finding.md"));
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading-a-finding.md"));
     let html = s.read("finding.html");
     for said in ["a relaxed read-modify-write becomes a load", "movl (y),%eax"] {
         assert!(page.as_ref().unwrap().contains(said) && html.contains(said), "{said}");
