@@ -522,6 +522,12 @@ pub struct Finding {
     /// The results of other versions of the compiler, and of other compilers for the same target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,
+    /// The last version of the compiler that was asked and lacks the bug, before `first_bad`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_good: String,
+    /// The version with which the bug came, the last time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub first_bad: String,
     /// The status against the baseline.
     pub status: Status,
 }
@@ -783,10 +789,12 @@ impl Report {
         self
     }
 
-    /// Gives each finding its title. Nothing that a title is made of may change after this.
+    /// Gives each finding its title, and the versions between which it came. Nothing that these are
+    /// made of may change after this.
     pub fn entitle(&mut self) {
         for finding in &mut self.findings {
             finding.title = finding.fault();
+            (finding.last_good, finding.first_bad) = evidence::since(&finding.presence);
         }
     }
 
