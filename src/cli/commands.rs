@@ -7,7 +7,10 @@ use clap::{Arg, Command};
 /// commands, which are used seldom or by other programs.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Begin", &["init", "doctor", "list"]),
-    ("Judge compilers", &["check", "run", "hunt", "diff", "bisect", "passes", "abi"]),
+    (
+        "Judge compilers",
+        &["check", "run", "hunt", "diff", "bisect", "passes", "tv", "abi", "mapping"],
+    ),
     ("Do one step", &["compile", "lift", "sim", "generate", "mutate", "cpu", "mutants", "logs"]),
     ("Results", &["explain", "report", "history", "site", "cache"]),
 ];
@@ -18,7 +21,7 @@ const FORMER: &[&str] =
 
 /// The options and arguments of commands that have many: those that are used most, in their order.
 /// `-h` has only these, and `--help` begins with them.
-const USUAL: [(&str, &[&str]); 9] = [
+const USUAL: [(&str, &[&str]); 10] = [
     (
         "run",
         &[
@@ -65,6 +68,13 @@ const USUAL: [(&str, &[&str]); 9] = [
         &[
             "inputs", "old", "new", "profile", "target", "level", "markdown", "json", "findings",
             "baseline", "jobs", "quiet",
+        ],
+    ),
+    (
+        "mapping",
+        &[
+            "table", "with", "alone", "family", "sample", "json", "findings", "baseline", "report",
+            "html", "jobs", "cache", "quiet",
         ],
     ),
     ("abi", &["profile", "type", "json", "baseline", "report", "html", "cache", "quiet"]),

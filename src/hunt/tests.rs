@@ -247,3 +247,28 @@ fn what_is_covered_is_counted_in_tests() {
     assert_eq!(cover.orders.get("release"), Some(&1));
     assert_eq!(cover.widths.get("8"), Some(&1));
 }
+
+/// What a question names is there: choices on the axes, and families that are sources. Each is asked by many of
+/// the drawn tests.
+#[test]
+fn every_question_is_asked() {
+    use super::questions::QUESTIONS;
+    let names = Sources::names();
+    let mut sources = Sources::default();
+    let mut random = Random::new(4);
+    let places: Vec<Place> =
+        (0..names.len() * 60).filter_map(|n| sources.draw(n % names.len(), &mut random)).collect();
+    for question in &QUESTIONS {
+        for (axis, choices) in question.choices {
+            for name in *choices {
+                let known = (0..axis.choices()).any(|at| axis.choice(at) == *name);
+                assert!(known, "{}: {} has no {name}", question.name, axis.name());
+            }
+        }
+        for family in question.families {
+            assert!(names.iter().any(|n| n == family), "{}: {family}", question.name);
+        }
+        let asked = places.iter().filter(|p| question.is_asked_by(p, &Sources::family)).count();
+        assert!(asked >= 20, "{}: {asked} of {}", question.name, places.len());
+    }
+}

@@ -5,6 +5,8 @@
 pub mod baseline;
 pub mod bugs;
 pub mod changes;
+pub mod clause;
+pub mod compilation;
 mod compilers;
 pub mod coverage;
 pub mod evidence;
@@ -35,6 +37,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use bugs::{Occurrence, Unexplored};
+use compilation::Compilation;
 pub use compilers::{Compiler, compiler_name};
 use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
@@ -498,6 +501,9 @@ pub struct Finding {
     /// The lifted target, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
+    /// How the smallest test is compiled, with each profile of the example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilations: Vec<Compilation>,
     /// Why the outcome is wrong, for the reduced test if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,

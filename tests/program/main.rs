@@ -24,6 +24,7 @@ mod kernel;
 mod less;
 mod lift;
 mod manners;
+mod mapping;
 mod mistakes;
 #[path = "../common/mixes.rs"]
 mod mixes;
