@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use litmake::base::failure::FailureKind;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
@@ -211,7 +211,7 @@ pub fn usual() -> Result<Vec<Arc<Profile>>> {
         true => Err(Diag::new("no C compiler is installed for which litmake has a profile").help(
             "install clang or gcc, such as with `apt-get install clang gcc`, or name a profile of \
              another compiler with --profile; `litmake doctor` says what there is",
-        )),
+        ).kind(FailureKind::Broken(Fault::Missing))),
     }
 }
 
@@ -239,8 +239,12 @@ pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepa
 /// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    let status = if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 };
-    ExitCode::from(status_of(status))
+    ExitCode::from(status_of(status_for(diag)))
+}
+
+/// The exit status of an error: 3 where something that the command needs is missing or failed.
+pub fn status_for(diag: &Diag) -> u8 {
+    if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 }
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or
