@@ -4,7 +4,8 @@ mod cli;
 
 use std::process::ExitCode;
 
-use litmake::toolchain::supervisor;
+use litmake::profile::files;
+use litmake::toolchain::{process, supervisor};
 
 /// Simulating a small test makes many small allocations, which this one serves faster.
 #[global_allocator]
@@ -16,5 +17,6 @@ fn main() -> ExitCode {
         return status;
     }
     supervisor::is_this_program();
+    files::find_compilers_with(|compiler| process::locate(compiler).is_some());
     cli::main()
 }

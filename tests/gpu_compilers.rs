@@ -5,11 +5,18 @@
 use std::io::Write;
 use std::process::{Command, Output};
 
-const MESSAGE: &str = "C MP\n{}\n\
-    P0 (atomic_int* x, atomic_int* y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n  \
-    atomic_store_explicit(y, 1, memory_order_release);\n}\n\
-    P1 (atomic_int* x, atomic_int* y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
-    int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+const MESSAGE: &str = r"C MP
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\ 1:r1=0)
+";
 
 /// Runs the program on a test in a folder of its own.
 fn litmake(args: &[&str], test: &str) -> Output {
@@ -117,11 +124,20 @@ fn cuda_keeps_orders_at_the_scope_of_the_test() {
 }
 
 /// Message passing as the languages of shaders have it, with data that is no atomic object.
-const PLAIN_DATA: &str = "C MP\n{}\n\
-    P0 (int* x, atomic_int* y) {\n  *x = 1;\n  \
-    atomic_store_explicit(y, 1, memory_order_release);\n}\n\
-    P1 (int* x, atomic_int* y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
-    int r1 = 2;\n  if (r0 == 1)\n    r1 = *x;\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+const PLAIN_DATA: &str = r"C MP
+{}
+P0 (int* x, atomic_int* y) {
+  *x = 1;
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = 2;
+  if (r0 == 1)
+    r1 = *x;
+}
+exists (1:r0=1 /\ 1:r1=0)
+";
 
 /// What a profile's code allows of a test.
 fn of_code(profile: &str, test: &str) -> String {

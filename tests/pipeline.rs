@@ -39,6 +39,9 @@ impl Files for Memory {
     fn env(&self, name: &str) -> Option<String> {
         (name == "HOST").then(|| "here".into())
     }
+    fn installed(&self, compiler: &str) -> bool {
+        compiler.starts_with("clang-1")
+    }
 }
 
 fn planned(files: &Memory, sets: &[(&str, &str)], targets: &[&str]) -> Result<Plan, String> {

@@ -94,6 +94,9 @@ pub struct Diag {
     pub help: Option<String>,
     /// The kind of failure. Decisions depend on it, never on the message.
     pub kind: FailureKind,
+    /// Further errors of the same file, which are shown below.
+    #[expect(clippy::vec_box, reason = "they come in boxes")]
+    pub further: Vec<Box<Diag>>,
 }
 
 /// The result of reading or loading: a value, or one error for people.
@@ -109,7 +112,17 @@ impl Diag {
             span: None,
             help: None,
             kind: FailureKind::default(),
+            further: Vec::new(),
         })
+    }
+
+    /// One error for several, which are shown in this order; none if there are none.
+    #[expect(clippy::vec_box, reason = "they come in boxes")]
+    pub fn all(errors: Vec<Box<Diag>>) -> Option<Box<Diag>> {
+        let mut errors = errors.into_iter();
+        let mut first = errors.next()?;
+        first.further.extend(errors);
+        Some(first)
     }
 
     /// An error about a part of a text.
@@ -171,13 +184,14 @@ impl fmt::Display for Diag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Some(source), Some(span)) = (&self.source, self.span) {
             let name = crate::plain::line(&source.name);
-            return write!(f, "{name}{}", self.located(source, span));
+            write!(f, "{name}{}", self.located(source, span))?;
+        } else {
+            write!(f, "error: {}", self.message)?;
+            if let Some(help) = &self.help {
+                write!(f, "\n  help: {help}")?;
+            }
         }
-        write!(f, "error: {}", self.message)?;
-        match &self.help {
-            Some(help) => write!(f, "\n  help: {help}"),
-            None => Ok(()),
-        }
+        self.further.iter().try_for_each(|error| write!(f, "\n{error}"))
     }
 }
 

@@ -2,20 +2,23 @@
 
 use std::process::ExitCode;
 
-use litmake::diag::Result;
+use clap_complete::engine::ArgValueCompleter;
+use litmake::diag::{Diag, Result};
 
-use super::{common, made};
+use super::{common, completions, made};
 
-/// Compare how compilers lay out atomic types: size, alignment, and whether code accesses them by
-/// instructions or under a library's lock.
+/// Compare how compilers lay out atomic types.
+///
+/// Sizes, alignments, and whether code accesses them by instructions or under a library's lock.
 ///
 /// Exit status: 0, the compilers agree, except for findings that the `--baseline` has; 1, they do
 /// not agree; 2, wrong input; 3, something that the command needs failed, or not everything was
 /// judged.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A profile: a name or a file. Give the option several times
-    #[arg(long, required = true, value_name = "NAME|FILE")]
+    /// A profile: a name or parts of it (`clang`, `gcc-aarch64`), a pattern, or a file. Give the
+    /// option several times
+    #[arg(short, long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// A type, as C names it without `_Atomic` [default: scalars, and structures of 1 to 32 bytes]
@@ -38,7 +41,12 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let profiles: Vec<String> = args.profile.iter().map(|p| made::plain(p)).collect();
+    let profiles = common::named_profiles(&args.profile)?;
+    if profiles.len() < 2 {
+        return Err(Diag::new("two profiles are needed, whose layouts are compared")
+            .help("name another --profile, as in `litmake abi -p clang -p gcc`"));
+    }
+    let profiles: Vec<String> = profiles.iter().map(|p| made::plain(p)).collect();
     let types: Vec<String> = args.types.iter().map(|t| made::plain(t)).collect();
     let layout = serde_json::json!({ "profiles": profiles, "types": types });
     let stage = serde_json::json!({ "name": "layout", "layout": layout });

@@ -6,9 +6,8 @@ use std::process::ExitCode;
 use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::litmus::list;
-use litmake::pipeline::plan::profile_folders;
+use litmake::profile::builds;
 use litmake::profile::files::Disk;
-use litmake::profile::{Profiles, builds};
 use litmake::report::{Report, Status};
 use litmake::stop::Stopping;
 use litmake::toolchain::process;
@@ -39,9 +38,9 @@ use super::{completions, made};
   git bisect run sh -c 'ninja -C build clang || exit 125
     litmake bisect --git --profile clang-riscv64-O2@./build test.litmus'")]
 pub struct Args {
-    /// The profile, with or without the version in its name; with --git, the profile of the build
-    /// to try
-    #[arg(long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    /// The profile, by its name or parts of it (`clang-riscv64`); with --git, the profile of the
+    /// build to try
+    #[arg(short, long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: String,
 
     /// A build: a command, a folder with `bin/clang` or the like, or a folder of such folders, in
@@ -143,27 +142,18 @@ fn git(args: &Args) -> Result<u8> {
 
 /// The profiles of the builds, oldest first.
 fn builds_of(args: &Args) -> Result<Vec<String>> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let known = common::known_profiles();
     let name = &args.profile;
     if args.build.is_empty() {
-        let find = known.find(&Disk, Path::new("."), name);
-        let base = match &find {
-            Ok(profile) => profile.unversioned().unwrap_or_else(|| name.clone()),
-            Err(_) => name.clone(),
-        };
+        let profile = known.find(&Disk, Path::new("."), name)?;
+        let base = profile.unversioned().unwrap_or_else(|| name.clone());
         let mut own: Vec<_> =
             known.iter().filter(|p| p.unversioned().as_ref() == Some(&base)).collect();
-        if own.is_empty() {
-            find?;
-        }
         own.retain(|p| process::find(&p.compiler).is_some());
         own.sort_by(|a, b| a.by_age(b));
         return enough(own.into_iter().map(|p| p.name.clone()).collect(), name);
     }
-    let like = match known.find(&Disk, Path::new("."), name) {
-        Ok(profile) => profile,
-        Err(e) => known.newest(name).cloned().ok_or(e)?,
-    };
+    let like = known.find(&Disk, Path::new("."), name)?;
     let mut out = Vec::new();
     for build in &args.build {
         let all = match build.contains('/') {

@@ -23,8 +23,10 @@ use super::compile::StorageArg;
 use super::run::Look;
 use super::{completions, findings, made};
 
-/// Compile, lift and simulate a few tests, and compare the outcomes with those of the source,
-/// without a pipeline.
+/// Find out whether compilers compile a few tests right, without a pipeline.
+///
+/// Each test is compiled, lifted back from object code, and simulated; its outcomes are compared
+/// with those of the source.
 ///
 /// With several profiles and `--split thread` or `instruction`, every mix is checked: each part of
 /// a test is compiled with each profile. With `--mix`, that mix is checked, and each of its
@@ -35,14 +37,18 @@ use super::{completions, findings, made};
 /// needs failed, or not everything was judged, as when all sources have undefined behaviour.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake check --profile clang-22-aarch64-O2 test.litmus
-  litmake check --split instruction --profile clang-16-armv7-O2 --profile clang-16-armv8-O2 sb.litmus
-  litmake check --profile clang-16-armv8-O2 --profile clang-16-armv7-O2 \\
+  litmake check test.litmus                                    the installed compilers
+  litmake check -p clang-aarch64 -p 'gcc-*-O3' test.litmus
+  litmake check --split instruction -p clang-16-armv7 -p clang-16-armv8 sb.litmus
+  litmake check -p clang-16-armv8 -p clang-16-armv7 \\
       --mix '(A(P0_0); B(P0_1)) || (A(P1_0); A(P1_1))' sb.litmus")]
 pub struct Args {
-    /// A profile: a name or a file. May be given several times; with --split, every mix of them is
-    /// checked
-    #[arg(long, required_unless_present = "mix", value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    /// Profiles: `clang`, `gcc-12-aarch64`, `clang-*-O3`, a file [default: what is installed]
+    ///
+    /// Names or parts of them, patterns, and files; may be given several times. With --split, every
+    /// mix of them is checked. By default: the newest installed clang and gcc, for this machine and
+    /// the common targets, at O2
+    #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// The parts that are compiled separately [default: whole; with --mix, the parts that the mix
@@ -72,9 +78,10 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// The model of the sources. With several, the first one judges, and differences that a further
-    /// one allows are labelled with its name [default: rc11, and rc11-lb for load buffering; vulkan
-    /// for shaders]
+    /// The model of the sources [default: rc11, and rc11-lb for load buffering]
+    ///
+    /// With several, the first one judges, and differences that a further one allows are labelled with
+    /// its name. For shaders the default is vulkan
     #[arg(long, alias = "model", value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
@@ -88,18 +95,21 @@ pub struct Args {
     #[arg(long, default_value_t = 10, value_name = "N")]
     investigate: u64,
 
-    /// Also run the tests, one thread after the other, on this machine or under qemu-user, with the
-    /// locations that the source only reads in read-only memory: reports crashes
+    /// Also run the tests, on this machine or under qemu-user, and report crashes
+    ///
+    /// The threads run one after the other, with the locations that the source only reads in read-only memory
     #[arg(long)]
     run: bool,
 
-    /// Find the pass of the compiler that caused each bug. For compilers of LLVM, the code after
-    /// each pass is simulated; for gcc, its dumps are compared
+    /// Find the pass of the compiler that caused each bug
+    ///
+    /// For compilers of LLVM, the code after each pass is simulated; for gcc, its dumps are compared
     #[arg(long, conflicts_with_all = ["split", "mix"])]
     passes: bool,
 
-    /// Print each new bug as the text of an issue for a tracker: the reduced source, command lines,
-    /// the code before and after the responsible pass, both outcome sets, why the source forbids an
+    /// Print each new bug as the text of an issue for a tracker
+    ///
+    /// The reduced source, command lines, the code before and after the responsible pass, both outcome sets, why the source forbids an
     /// outcome, the versions that have the bug, and a link to Compiler Explorer
     #[arg(long, value_enum, value_name = "TRACKER", conflicts_with = "json")]
     issue: Option<TrackerArg>,
@@ -179,7 +189,11 @@ impl Args {
 
 /// Takes from `--mix` the profiles and the split that other options leave out.
 fn settle(args: &mut Args) -> Result<()> {
-    let Some(mix) = &args.mix else { return Ok(()) };
+    let Some(mix) = &args.mix else {
+        args.profile = common::profiles_or_usual(&args.profile)?;
+        return Ok(());
+    };
+    args.profile = common::named_profiles(&args.profile)?;
     let text = Source::new("--mix", &**mix);
     let mix = Written::read(&text)?;
     let split = match mix.by()? {
@@ -442,7 +456,7 @@ pub fn judges() -> Vec<String> {
 }
 
 /// The models of the sources, of which the first one judges: those that the user named, or else
-/// those of the profiles' language. Shaders have another memory model than C.
+/// those of the profiles' language. Shaders and Go have another memory model than C.
 pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     if !named.is_empty() {
         return Ok(named.to_vec());
@@ -454,8 +468,9 @@ pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     match own[..] {
         [] | [None] => Ok(judges()),
         [Some(model)] => Ok(vec![model.to_string()]),
-        _ => Err(Diag::new("the profiles' languages have different memory models")
-            .help("check shaders (GLSL, WGSL) apart, or name one model with --source-model")),
+        _ => Err(Diag::new("the profiles' languages have different memory models").help(
+            "check shaders (GLSL, WGSL) and Go apart, or name one model with --source-model",
+        )),
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use litmake::base::failure::FailureKind;
 use litmake::base::records::Records;
-use litmake::diag::{Diag, Result, nearest};
+use litmake::diag::{Diag, Result};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::family::Library;
@@ -19,7 +19,6 @@ use litmake::profile::files::Disk;
 use litmake::profile::{Profile, Profiles};
 use litmake::stage::workspace::{Prepared, Workspace};
 use litmake::stop::{self, Stop};
-use litmake::toolchain::process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
@@ -32,19 +31,25 @@ const CACHE: &str = "cache";
 
 /// The folder of the cache, for commands that do not open it.
 pub fn cache_dir() -> PathBuf {
-    std::env::var_os("LITMAKE_CACHE").map_or_else(|| CACHE.into(), PathBuf::from)
+    variable("LITMAKE_CACHE").unwrap_or_else(|| CACHE.into())
+}
+
+/// The path in an environment variable; none if it is not set, or empty.
+pub fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 #[derive(clap::Args, Clone)]
 pub struct CacheArgs {
-    /// The folder of the cache [default: cache]
-    #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE")]
-    pub cache: Option<PathBuf>,
+    // The variables are read here: clap shows an option that a variable gives as a part of the usage.
+    /// The folder of the cache [default: cache] [env: LITMAKE_CACHE]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
 
     /// A second cache, which is read for results that the first one lacks, such as a CI cache
-    /// folder
-    #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE_SHARED")]
-    pub shared_cache: Option<PathBuf>,
+    /// folder [env: LITMAKE_CACHE_SHARED]
+    #[arg(long, value_name = "DIR")]
+    shared_cache: Option<PathBuf>,
 
     /// Only read the cache; new results are kept in memory
     #[arg(long)]
@@ -53,14 +58,18 @@ pub struct CacheArgs {
 
 impl CacheArgs {
     pub fn dir(&self) -> PathBuf {
-        self.cache.clone().unwrap_or_else(|| CACHE.into())
+        self.cache.clone().unwrap_or_else(cache_dir)
+    }
+
+    fn shared(&self) -> Option<PathBuf> {
+        self.shared_cache.clone().or_else(|| variable("LITMAKE_CACHE_SHARED"))
     }
 
     /// An error unless the cache lies outside of the working folder, whose files are not believed.
     pub fn is_elsewhere(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
         let here = real(Path::new(".")).unwrap_or_default();
-        for dir in std::iter::once(self.dir()).chain(self.shared_cache.clone()) {
+        for dir in std::iter::once(self.dir()).chain(self.shared()) {
             if real(&dir).is_ok_and(|dir| dir.starts_with(&here)) {
                 return Err(Diag::new(format!(
                     "the cache {} lies in the tree, whose results are not believed with --foreign",
@@ -73,8 +82,7 @@ impl CacheArgs {
     }
 
     pub fn open(&self) -> Result<Store> {
-        let options =
-            StoreOptions { read_only: self.cache_read_only, shared: self.shared_cache.clone() };
+        let options = StoreOptions { read_only: self.cache_read_only, shared: self.shared() };
         Store::open(&self.dir(), &options).map_err(|e| {
             Diag::new(format!("cannot open the cache {}: {e}", self.dir().display()))
                 .help("name another folder with --cache")
@@ -152,37 +160,59 @@ pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
     }
 }
 
+/// The profiles that the command line can name.
+pub fn known_profiles() -> Profiles {
+    Profiles::load(&Disk, &profile_folders(Path::new(".")), &[])
+}
+
 pub fn find_profile(library: &dyn Library, name: &str) -> Result<Arc<Profile>> {
     let profiles = Profiles::load(library, &profile_folders(Path::new(".")), &[]);
     profiles.find(library, Path::new("."), name)
 }
 
-/// The names of the profiles that words stand for, in order. A pattern stands for the installed
-/// profiles that match it, in the order of their versions.
+/// The names of the profiles that words stand for, in order: names, parts of names, patterns, and
+/// lists of these. A file and a build keep the name by which they are found.
 pub fn named_profiles(words: &[String]) -> Result<Vec<String>> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let known = known_profiles();
     let mut out: Vec<String> = Vec::new();
     for word in words {
-        if !word.contains(['*', '?', '{']) {
-            out.push(word.clone());
-            continue;
+        let found = known.named(&Disk, Path::new("."), word)?;
+        match word.contains(['/', '@']) || word.ends_with(".yaml") || word.ends_with(".yml") {
+            true if !word.contains(',') => out.push(word.clone()),
+            _ => out.extend(found.iter().map(|p| p.name.clone())),
         }
-        let glob = globset::Glob::new(word)
-            .map_err(|e| Diag::new(format!("the pattern `{word}`: {e}")))?
-            .compile_matcher();
-        let mut found: Vec<_> = known.iter().filter(|p| glob.is_match(&p.name)).collect();
-        found.retain(|p| process::find(&p.compiler).is_some());
-        found.sort_by(|a, b| a.family.cmp(&b.family).then(a.by_age(b)).then(a.name.cmp(&b.name)));
-        if found.is_empty() {
-            let diag = Diag::new(format!("no installed compiler has a profile `{word}`"));
-            return Err(match nearest(word, known.names()) {
-                Some(near) => diag.help(format!("there is `{near}`")),
-                None => diag.help("`litmake doctor` says what is installed"),
-            });
-        }
-        out.extend(found.into_iter().map(|p| p.name.clone()));
     }
     Ok(out)
+}
+
+/// The names of the profiles that words stand for. Without words, those of the installed compilers
+/// for this machine and the common targets, which a note names.
+pub fn profiles_or_usual(words: &[String]) -> Result<Vec<String>> {
+    if !words.is_empty() {
+        return named_profiles(words);
+    }
+    let usual: Vec<String> = usual()?.iter().map(|p| p.name.clone()).collect();
+    note!("the profiles are {} (--profile names others)", usual.join(", "));
+    Ok(usual)
+}
+
+/// The profile of this machine's compiler, which a note names.
+pub fn usual_profile() -> Result<Arc<Profile>> {
+    let one = usual()?.swap_remove(0);
+    note!("the profile is {} (--profile names another)", one.name);
+    Ok(one)
+}
+
+/// The profiles that are used if nobody names any; at least one.
+pub fn usual() -> Result<Vec<Arc<Profile>>> {
+    let usual = known_profiles().usual(&Disk);
+    match usual.is_empty() {
+        false => Ok(usual),
+        true => Err(Diag::new("no C compiler is installed for which litmake has a profile").help(
+            "install clang or gcc, such as with `apt-get install clang gcc`, or name a profile of \
+             another compiler with --profile; `litmake doctor` says what there is",
+        )),
+    }
 }
 
 /// Whether to colour output; `terminal` says whether it goes to a terminal.

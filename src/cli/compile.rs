@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::base::failure::{Failure, Lasting};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::{self, pack};
@@ -17,14 +18,15 @@ use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 
 use super::check::Split;
-use super::common;
+use super::{common, completions};
 
 /// Compile a C test and print the object code as a litmus test.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The profile: a name or a file
-    #[arg(long, value_name = "NAME|FILE")]
-    profile: String,
+    /// The profile: a name or parts of it (`clang`, `gcc-aarch64`), or a file [default: the newest
+    /// installed clang, or else gcc, for this machine]
+    #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    profile: Option<String>,
 
     /// The parts that are compiled separately
     #[arg(long, value_enum, default_value = "whole")]
@@ -90,7 +92,11 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     let input = |e| (2, e);
     // Compilers run from here on: the first one is run to identify it.
     let stop = common::stop();
-    let profile = common::find_profile(&Disk, &args.profile).map_err(input)?;
+    let profile = match &args.profile {
+        Some(name) => common::find_profile(&Disk, name),
+        None => common::usual_profile(),
+    };
+    let profile = profile.map_err(input)?;
     let test = read(&args.test).map_err(input)?;
     let program = process::find(&profile.compiler).ok_or_else(|| {
         let message = format!("the compiler `{}` is not installed", profile.compiler);

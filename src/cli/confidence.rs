@@ -1,4 +1,4 @@
-//! `litmake confidence`: computes how likely a time budget is to show a test's behaviour again.
+//! `litmake mutants confidence`: computes how likely a time budget is to show a test's behaviour again.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,7 +45,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     if !(args.level > 0.0 && args.level < 100.0) {
         return Err(Diag::new(format!("{} is no level; give a percentage, as 95", args.level)));
     }

@@ -41,7 +41,7 @@ Examples:
   litmake cpu --smt pairs SB.litmus            threads side by side on the hyper-threads of one core
   litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
 
-/// Run litmus tests on the processors of this machine, and compare the results with the model.
+/// Run litmus tests on this machine's processors, and compare the results with the model.
 ///
 /// Tests are in this machine's dialect, or in C through a profile. The command prints one block a
 /// test, in the format of litmus7's logs.

@@ -12,7 +12,7 @@ use litmake::passes::machine::Suspects;
 use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::{gcc, machine, omit, without};
 use litmake::profile::files::Disk;
-use litmake::report::bugs::join_shown;
+use litmake::report::bugs::join_whole;
 use litmake::report::passes::{Culprit, Sure};
 use litmake::report::{Class, Finding, Report, Status};
 use litmake::stop::{Stop, Stopping};
@@ -44,17 +44,20 @@ pub fn explain(
             break;
         }
         let found = culprit(finding, profiles, &mut court, &stop);
-        if let Some(mechanism) = finding.mechanism.as_mut().filter(|_| found.sure == Sure::Shown) {
-            mechanism.pass = found.short().to_string();
-            // A pass on intermediate code is the same for every target.
-            if found.target.is_empty() {
-                mechanism.target.clear();
+        if let Some(mechanism) = &mut finding.mechanism {
+            mechanism.pass_certainty = Some(found.sure);
+            if found.sure == Sure::Shown {
+                mechanism.pass = found.short().to_string();
+                // A pass on intermediate code is the same for every target.
+                if found.target.is_empty() {
+                    mechanism.target.clear();
+                }
             }
         }
         finding.pass = Some(found);
         evidence(finding);
     }
-    join_shown(report);
+    join_whole(report);
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::file::write;
 use litmake::litmus::list;
-use litmake::pipeline::plan::profile_folders;
 use litmake::profile::files::{Disk, Files};
 use litmake::profile::{Profiles, builds};
 use litmake::report::terminal::Style;
@@ -34,9 +33,9 @@ use super::{common, completions, made};
   litmake diff --old clang-19 --new clang-22
   litmake diff --old /srv/llvm/main --new /srv/llvm/change --target aarch64,riscv64 --level O2,O3
   litmake diff --old ./main --new ./change --markdown comment.md --baseline known.json
-  litmake diff --profile 'clang-*-riscv64-O2' --family telechat-table3 --sample 500
+  litmake diff -p 'clang-*-riscv64-O2' --family telechat-table3 --sample 500
   litmake diff --profile gcc-12-x86_64-O2 --profile gcc-13-x86_64-O2 @tests/@all --report new.json
-  litmake baseline update new.json --baseline known.json     what differs is known from now on
+  litmake report baseline new.json --baseline known.json     what differs is known from now on
   litmake diff --profile gcc-12-ppc64le-O1 --profile gcc-12-ppc64le-O3 @tests/@all")]
 pub struct Args {
     /// The compiler before the change: a command (`clang-19`), a folder of a build (`./main`, with
@@ -69,9 +68,11 @@ pub struct Args {
     #[arg(long, default_value_t = 10, value_name = "N", requires = "old")]
     investigate: u64,
 
-    /// Profiles, each compared with the one before it: names, files, or patterns such as
-    /// `clang-*-aarch64-O2`, which stand for the installed profiles in the order of their versions
-    #[arg(long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
+    /// Profiles, each compared with the one before it
+    ///
+    /// Names or parts of them, files, or patterns such as `clang-*-aarch64-O2`, which stand for the
+    /// installed profiles in the order of their versions
+    #[arg(short, long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// Print the report as JSON
@@ -179,10 +180,10 @@ fn judge(args: &Args, old: &str, new: &str) -> Result<u8> {
 
 /// The profiles of two builds, for each target and level.
 fn pairs(args: &Args, old: &str, new: &str) -> Result<Vec<(String, String)>> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let known = common::known_profiles();
     let is_profile = |word: &str| {
         let is_file = word.ends_with(".yaml") || word.ends_with(".yml");
-        word.contains('@') || is_file || known.names().any(|name| name == word)
+        word.contains('@') || is_file || known.get(word).is_some()
     };
     let own = |profile: &str| profile.split('@').next().unwrap_or(profile).to_string();
     let pair = match (is_profile(old), is_profile(new)) {
@@ -273,8 +274,8 @@ fn profile_of(
     level: &str,
 ) -> Result<String> {
     let shipped = format!("{build}-{target}-{level}");
-    let name = match known.find(&Disk, Path::new("."), &shipped) {
-        Ok(_) if !build.contains('/') => shipped,
+    let name = match known.get(&shipped) {
+        Some(_) if !build.contains('/') => shipped,
         _ => {
             let like = format!("{tool}-{target}-{level}");
             let is = |p: &litmake::profile::Profile| p.unversioned().as_deref() == Some(&like);

@@ -10,7 +10,7 @@ use litmake::profile::files::Disk;
 use litmake::toolchain::process;
 
 use super::common::{self, CacheArgs};
-use super::remote;
+use super::{output, remote};
 
 /// List what is installed and what is missing, and how to get it.
 #[derive(clap::Args)]
@@ -36,7 +36,11 @@ pub struct Args {
 
 /// The package of Debian that has a command; none if there is none. Most packages are named like
 /// their command.
-fn package(command: &str) -> Option<String> {
+pub fn package(command: &str) -> Option<String> {
+    // `aarch64-linux-gnu-gcc` is in `gcc-aarch64-linux-gnu`.
+    if let Some(target) = command.strip_suffix("-gcc") {
+        return Some(format!("gcc-{target}"));
+    }
     // `riscv64-linux-gnu-gcc-12` is in `gcc-12-riscv64-linux-gnu`, and so are those for C++.
     for word in ["-gcc-", "-g++-"] {
         if let Some((target, version)) = command.split_once(word) {
@@ -92,7 +96,7 @@ pub fn main(args: Args) -> ExitCode {
         }
     }
     println!("devices:");
-    let devices = litmake::gpu::device::list();
+    let devices = output::without_errors(litmake::gpu::device::list);
     for device in &devices {
         println!("  {device}");
     }
@@ -160,6 +164,8 @@ mod tests {
             ("aarch64-linux-gnu-g++-12", Some("g++-12-aarch64-linux-gnu")),
             ("spirv-opt", Some("spirv-tools")),
             ("naga", None),
+            ("gcc", Some("gcc")),
+            ("aarch64-linux-gnu-gcc", Some("gcc-aarch64-linux-gnu")),
         ] {
             assert_eq!(package(command).as_deref(), wanted, "{command}");
         }

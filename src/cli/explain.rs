@@ -11,10 +11,12 @@ use litmake::stage::threads::KIND as THREADS;
 
 use super::common::{self, CacheArgs};
 use super::last_runs::{BEFORE, LAST, LastRun, NodeRun};
+use super::pipelines;
 use super::run::PlanArgs;
 
-/// Say why a test ran in the last run of a pipeline, or why it did not: which input changed, with
-/// the key before and after.
+/// Say why a test ran in the last run of a pipeline, or why it did not.
+///
+/// It names the input that changed, with the key before and after.
 #[derive(clap::Args)]
 pub struct Args {
     /// The pipeline, a YAML file
@@ -143,7 +145,8 @@ impl Look<'_> {
 }
 
 fn run(args: Args) -> Result<()> {
-    let plan_args = PlanArgs { pipeline: args.pipeline, targets: Vec::new(), sets: Vec::new() };
+    let pipeline = pipelines::located(&args.pipeline, &args.cache)?;
+    let plan_args = PlanArgs { pipeline, targets: Vec::new(), sets: Vec::new() };
     let plan = plan_args.plan()?;
     let store = args.cache.open()?;
     let last = LastRun::read(&store, &plan, LAST).ok_or_else(|| {
@@ -152,8 +155,15 @@ fn run(args: Args) -> Result<()> {
     let before = LastRun::read(&store, &plan, BEFORE);
     let now = Look { store: &store, run: &last };
     let then = before.as_ref().map(|run| Look { store: &store, run });
-    if last.nodes.iter().any(|n| n.label == args.what) {
-        stage(&last, before.as_ref(), &args.what, &store);
+    // The name of a stage means all of its instances.
+    let instance = format!("{}[", args.what);
+    let mut labels: Vec<&str> = last.nodes.iter().map(|n| n.label.as_str()).collect();
+    labels.retain(|label| *label == args.what || label.starts_with(&instance));
+    labels.dedup();
+    if !labels.is_empty() {
+        for label in labels {
+            stage(&last, before.as_ref(), label, &store);
+        }
         return Ok(());
     }
     let short = |name: &str| name.strip_suffix(".litmus").unwrap_or(name).to_string();

@@ -41,8 +41,7 @@ Examples:
   litmake generate --families c11-unused --out tests       (C tests, ready made)
   litmake generate --distinguish x86tso,aarch64             (the smallest tests that tell them apart)";
 
-/// Make litmus tests from cycles of relaxations, from a vocabulary of them, or from ready-made
-/// families.
+/// Make litmus tests from cycles, vocabularies of relaxations, or ready-made families.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {

@@ -2,14 +2,20 @@
 
 use std::process::ExitCode;
 
-use super::common;
+use super::common::{self, CacheArgs};
+use super::pipelines;
 use super::run::PlanArgs;
 
-/// Draw the plan of a pipeline: which stages consume which, and how many instances each has.
+/// Draw the plan of a pipeline: its stages, and which consume which.
+///
+/// Each stage has the number of its instances.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     plan: PlanArgs,
+
+    #[command(flatten)]
+    cache: CacheArgs,
 
     /// Draw each instance of a stage that has several
     #[arg(long)]
@@ -28,8 +34,13 @@ enum Format {
     Mermaid,
 }
 
-pub fn main(args: Args) -> ExitCode {
-    match args.plan.plan() {
+pub fn main(mut args: Args) -> ExitCode {
+    let located = pipelines::located(&args.plan.pipeline, &args.cache);
+    let plan = located.and_then(|path| {
+        args.plan.pipeline = path;
+        args.plan.plan()
+    });
+    match plan {
         Ok(plan) => {
             print!(
                 "{}",

@@ -47,13 +47,17 @@ impl Files for Made {
     fn env(&self, name: &str) -> Option<String> {
         Disk.env(name)
     }
+    fn installed(&self, compiler: &str) -> bool {
+        Disk.installed(compiler)
+    }
 }
 
 /// The options of a command that makes a pipeline: how to run it.
 #[derive(clap::Args)]
 pub struct How {
-    /// Workers on this machine [default: one a core]. 0 leaves to other machines everything that
-    /// --remote-executor can do
+    /// Workers on this machine [default: one a core]
+    ///
+    /// 0 leaves to other machines everything that --remote-executor can do
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
@@ -65,12 +69,6 @@ pub struct How {
     pub cache: CacheArgs,
 
     #[command(flatten)]
-    remote: RemoteArgs,
-
-    #[command(flatten)]
-    execution: ExecutionArgs,
-
-    #[command(flatten)]
     pub ask: findings::Ask,
 
     /// A file of known findings, which do not count for the exit status
@@ -79,6 +77,13 @@ pub struct How {
 
     #[command(flatten)]
     pub formats: Formats,
+
+    // These are last, since their headings would count for what follows.
+    #[command(flatten)]
+    remote: RemoteArgs,
+
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 impl How {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use litmake::diag::Diag;
 
 use super::common;
@@ -18,7 +17,7 @@ pub struct Args {
 
 pub fn main(args: Args) -> ExitCode {
     let written = std::fs::create_dir_all(&args.folder)
-        .and_then(|()| clap_mangen::generate_to(super::Cli::command(), &args.folder));
+        .and_then(|()| clap_mangen::generate_to(super::definition(), &args.folder));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

@@ -1,4 +1,4 @@
-//! `litmake merge`: joins the reports of the parts of a run.
+//! `litmake report merge`: joins the reports of the parts of a run.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

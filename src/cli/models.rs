@@ -1,4 +1,4 @@
-//! `litmake models`: lists the models that come with litmake.
+//! `litmake list models`: lists the models that come with litmake.
 
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ fn run(args: &Args) -> Result<()> {
         let near = args.words.first().and_then(|w| nearest(w, all.iter().map(|m| m.name)));
         return Err(match near {
             Some(near) => diag.help(format!("there is `{near}`")),
-            None => diag.help("`litmake models` lists all; any cat file is a model, too"),
+            None => diag.help("`litmake list models` lists all; any cat file is a model, too"),
         });
     }
     let width = chosen.iter().map(|m| m.name.len()).max().unwrap_or(0);

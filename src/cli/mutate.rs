@@ -24,8 +24,10 @@ Examples:
   litmake mutate --arch X86_64 --cycle \"MFencedWR Fre MFencedWR Fre\" --disrupt \"MFenced** -> Pod**\"
   litmake mutate --rewrite dead-code tests/*.litmus";
 
-/// Make mutants and rewritings of tests: cycles and C tests weakened so that a model allows their
-/// outcome, or C tests rewritten without a change of meaning.
+/// Make mutants and rewritings of tests.
+///
+/// Mutants are cycles and C tests that are weakened so that a model allows their outcome; rewritings
+/// are C tests of the same meaning.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {

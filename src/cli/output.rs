@@ -42,6 +42,32 @@ pub fn is_hushed() -> bool {
     HUSHED.load(Ordering::Relaxed)
 }
 
+/// Calls a function while nobody hears standard error, where drivers print what only their makers
+/// understand.
+pub fn without_errors<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: each call takes a descriptor that is open, or fails; then nothing is redirected.
+    let kept = unsafe {
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        let kept = libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3);
+        if nowhere >= 0 && kept >= 0 {
+            libc::dup2(nowhere, 2);
+        }
+        if nowhere >= 0 {
+            libc::close(nowhere);
+        }
+        kept
+    };
+    let out = call();
+    if kept >= 0 {
+        // SAFETY: it is the descriptor that was made above.
+        unsafe {
+            libc::dup2(kept, 2);
+            libc::close(kept);
+        }
+    }
+    out
+}
+
 /// Prints text for people and programs, without characters that control a terminal or a CI server.
 pub fn out(what: Arguments) {
     let text = what.to_string();

@@ -58,7 +58,7 @@ pub struct Args {
 
     /// The profile whose front end makes the code. At -O0 clang forbids passes to change it
     /// [default: clang-N-x86_64-O2, with the N of `opt`]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(short, long, value_name = "NAME|FILE")]
     profile: Option<String>,
 
     /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or

@@ -1,11 +1,11 @@
-//! `litmake pipelines`: lists the pipelines that come with litmake, and copies them.
+//! `litmake list pipelines`: lists the pipelines that come with litmake, and copies them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result, nearest};
 
-use super::common;
+use super::common::{self, CacheArgs};
 
 macro_rules! shipped {
     ($($path:literal),* $(,)?) => {
@@ -26,15 +26,17 @@ shipped! {
     "telechat-small.yaml", "telechat-table4.yaml", "upgrade.yaml",
 }
 
-/// List the pipelines that come with litmake, or search for some. `--copy` writes them into a
-/// folder, with the files that they use, so that you can run and change them.
+/// List the pipelines that come with litmake, or search for some.
+///
+/// `--copy` writes them into a folder, with the files that they use, so that you can run and change
+/// them.
 ///
 /// Exit status: 0, done; 2, no pipeline fits, or the folder has a file of that name with another
 /// text.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake pipelines abi
-  litmake pipelines --copy litmus nightly && litmake run litmus/nightly.yaml")]
+  litmake list pipelines abi
+  litmake list pipelines --copy litmus nightly && litmake run litmus/nightly.yaml")]
 pub struct Args {
     /// Words that must all be in the pipeline's name or description
     #[arg(value_name = "WORD")]
@@ -85,7 +87,7 @@ fn run(args: &Args) -> Result<()> {
         let diag = Diag::new("no pipeline fits");
         return Err(match near {
             Some(near) => diag.help(format!("there is `{near}`")),
-            None => diag.help("`litmake pipelines` lists all"),
+            None => diag.help("`litmake list pipelines` lists all"),
         });
     }
     if let Some(folder) = &args.copy {
@@ -101,6 +103,52 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// The file of a pipeline that the command line names: a file as it is, or one of litmake's own,
+/// which is written beside the cache with the files that it uses.
+pub fn located(path: &Path, cache: &CacheArgs) -> Result<PathBuf> {
+    if litmake::litmus::list::is_test(path) && path.is_file() {
+        let path = path.display();
+        return Err(Diag::new(format!("{path} is a test, and a pipeline is expected here"))
+            .help(format!("`litmake check {path}` judges a test without a pipeline")));
+    }
+    if path.is_dir() {
+        let path = path.display();
+        return Err(Diag::new(format!("{path} is a folder, and a pipeline is expected here"))
+            .help(format!(
+                "name the file in it; `litmake check {path}` judges a folder of tests"
+            )));
+    }
+    let name = path.to_str().unwrap_or("");
+    let is_file = name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
+    if path.exists() || is_file || name.is_empty() {
+        return Ok(path.to_path_buf());
+    }
+    let all: Vec<Pipeline> = SHIPPED.iter().filter_map(|(p, t)| pipeline(p, t)).collect();
+    let Some(own) = all.iter().find(|p| p.name == name) else {
+        let diag = Diag::new(format!("there is no pipeline `{name}`"));
+        return Err(match nearest(name, all.iter().map(|p| p.name)) {
+            Some(near) => diag.help(format!("did you mean `{near}`, which comes with litmake?")),
+            None => diag.help(
+                "name a YAML file, or a pipeline that comes with litmake (`litmake list pipelines`)",
+            ),
+        });
+    };
+    let folder = cache.dir().join("pipelines");
+    for (file, text) in files_of(&[own]) {
+        let there = folder.join(file);
+        let same = litmake::file::read(&there, litmake::file::MAX_TEXT);
+        if same.is_ok_and(|bytes| bytes == text.as_bytes()) {
+            continue;
+        }
+        if let Some(parent) = there.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|e| Diag::new(format!("cannot make {}: {e}", parent.display())))?;
+        }
+        litmake::file::write(&there, text)?;
+    }
+    Ok(folder.join(own.path))
+}
+
 /// A file as a pipeline. None if it lies in a folder, because it cannot be run by itself.
 fn pipeline(path: &'static str, text: &'static str) -> Option<Pipeline> {
     let name = path.strip_suffix(".yaml").filter(|name| !name.contains('/'))?;
@@ -112,9 +160,8 @@ fn pipeline(path: &'static str, text: &'static str) -> Option<Pipeline> {
     Some(Pipeline { name, path, text, about: value("about").unwrap_or("") })
 }
 
-/// Writes pipelines, and the files in the folders that they name. Existing files stay: one with
-/// another text is an error before anything is written.
-fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
+/// The files of pipelines: themselves, and those in the folders that they name.
+fn files_of(chosen: &[&Pipeline]) -> Vec<(&'static str, &'static str)> {
     let mut files: Vec<(&str, &str)> = Vec::new();
     for p in chosen {
         files.push((p.path, p.text));
@@ -125,6 +172,19 @@ fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
     }
     files.sort_unstable();
     files.dedup();
+    files
+}
+
+/// The files of a pipeline that comes with litmake: itself, and those that it uses.
+pub fn files(name: &str) -> Vec<(&'static str, &'static str)> {
+    let all: Vec<Pipeline> = SHIPPED.iter().filter_map(|(p, t)| pipeline(p, t)).collect();
+    files_of(&all.iter().filter(|p| p.name == name).collect::<Vec<_>>())
+}
+
+/// Writes pipelines, and the files in the folders that they name. Existing files stay: one with
+/// another text is an error before anything is written.
+fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
+    let files = files_of(chosen);
     let in_the_way = |(path, text): &&(&str, &str)| {
         let there = folder.join(path);
         litmake::file::read(&there, litmake::file::MAX_TEXT).is_ok_and(|b| b != text.as_bytes())

@@ -1,4 +1,4 @@
-//! `litmake profiles`: lists the profiles, and says which of their compilers are installed.
+//! `litmake list profiles`: lists the profiles, and says which of their compilers are installed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,14 +12,14 @@ use litmake::toolchain::process;
 
 use super::common;
 
-/// List profiles, or search for some: compiler, target, level, and whether it is installed.
+/// List profiles, or search for some, and say whether their compilers are installed.
 ///
 /// Exit status: 0, done; 2, no profile fits.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake profiles                            the families, with their versions
-  litmake profiles aarch64 O2 --installed     the profiles with both words in their names
-  litmake profiles --family gcc --json")]
+  litmake list profiles                            the families, with their versions
+  litmake list profiles aarch64 O2 --installed     the profiles with both words in their names
+  litmake list profiles --family gcc --json")]
 pub struct Args {
     /// Words that must all be in the profile's name
     #[arg(value_name = "WORD")]
@@ -75,7 +75,7 @@ fn run(args: &Args) -> Result<()> {
         let near = args.words.first().and_then(|word| nearest(word, known.names()));
         return Err(match near {
             Some(near) => diag.help(format!("there is `{near}`")),
-            None => diag.help("`litmake profiles` lists the families"),
+            None => diag.help("`litmake list profiles` lists the families"),
         });
     }
     for broken in known.broken() {

@@ -34,6 +34,8 @@ pub struct Recipe {
     targets: Vec<String>,
     /// The environment variables that the pipeline declares.
     env: BTreeMap<String, Option<String>>,
+    /// The compilers that planning looked for, with whether they are installed there.
+    compilers: BTreeMap<String, bool>,
     no_local: bool,
     files: Vec<(PathBuf, String)>,
 }
@@ -68,6 +70,7 @@ impl Recipe {
             sets: asked.sets.to_vec(),
             targets: asked.targets.to_vec(),
             env: plan.pipeline.env.clone(),
+            compilers: workspace.installed(),
             no_local: local::is_forbidden(),
             files: files.into_iter().collect(),
         })
@@ -96,6 +99,7 @@ impl Recipe {
                 .map(|(path, text)| (root.join(path), Arc::from(text.as_bytes())))
                 .collect(),
             env: self.env,
+            compilers: self.compilers,
         };
         let files = Arc::new(unpacked);
         query::Workspace::over(files, &self.pipeline, &self.sets, &self.targets).into()
@@ -108,6 +112,7 @@ struct Unpacked {
     folder: PathBuf,
     files: BTreeMap<PathBuf, Arc<[u8]>>,
     env: BTreeMap<String, Option<String>>,
+    compilers: BTreeMap<String, bool>,
 }
 
 impl Unpacked {
@@ -134,6 +139,10 @@ impl Files for Unpacked {
     fn env(&self, name: &str) -> Option<String> {
         self.env.get(name).cloned().flatten()
     }
+
+    fn installed(&self, compiler: &str) -> bool {
+        self.compilers.get(compiler).copied().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +156,7 @@ mod tests {
             sets: vec![("n".into(), "3".into())],
             targets: Vec::new(),
             env: BTreeMap::from([("CC".into(), Some("cc".into())), ("CXX".into(), None)]),
+            compilers: BTreeMap::from([("gcc-12".into(), true)]),
             no_local: false,
             files: vec![
                 ("profiles/gcc.yaml".into(), "name: gcc".into()),
@@ -157,11 +167,11 @@ mod tests {
 
     #[test]
     fn files_of_a_recipe_are_found_by_the_names_that_led_to_them() {
-        let Recipe { folder, files, env, .. } = recipe();
+        let Recipe { folder, files, env, compilers, .. } = recipe();
         let root = Path::new("/");
         let text = |text: String| Arc::from(text.into_bytes());
         let files = files.into_iter().map(|(path, t)| (root.join(path), text(t))).collect();
-        let there = Unpacked { folder: root.join(folder), files, env };
+        let there = Unpacked { folder: root.join(folder), files, env, compilers };
         let read = |path: &str| there.read(Path::new(path)).map(|t| t.to_string()).ok();
         assert_eq!(read("night/p.yaml").as_deref(), Some("stages: []"));
         assert_eq!(read("./night/../../profiles/gcc.yaml").as_deref(), Some("name: gcc"));
@@ -171,5 +181,7 @@ mod tests {
         assert_eq!(there.list(Path::new("../profiles")), [Path::new("../profiles/gcc.yaml")]);
         assert_eq!(there.env("CC").as_deref(), Some("cc"));
         assert_eq!(there.env("PATH"), None);
+        // A family means the same profile there, whatever that machine has.
+        assert_eq!((there.installed("gcc-12"), there.installed("gcc-13")), (true, false));
     }
 }

@@ -35,7 +35,7 @@ use super::common::{self, CacheArgs};
 use super::last_runs::Remembered;
 use super::recipe::Asked;
 use super::remote::{ExecutionArgs, RemoteArgs};
-use super::{audit, away, completions, details, findings, history, output, progress};
+use super::{audit, away, completions, details, findings, history, output, pipelines, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -45,7 +45,7 @@ use super::{audit, away, completions, details, findings, history, output, progre
 /// everything was judged.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake run pipelines/quickstart.yaml
+  litmake run quickstart                    a pipeline that comes with litmake
   litmake run p.yaml compare:gcc-12*        only what these instances need
   litmake run p.yaml --set tests='my/*.litmus' --report report.json
   litmake run p.yaml --shard 2/8 --report part2.json")]
@@ -56,14 +56,9 @@ pub struct Args {
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    #[command(flatten)]
-    pub remote: RemoteArgs,
-
-    #[command(flatten)]
-    pub execution: ExecutionArgs,
-
-    /// Workers on this machine [default: one a core]. With --remote-executor, 0 leaves everything
-    /// to other machines that they can do
+    /// Workers on this machine [default: one a core]
+    ///
+    /// With --remote-executor, 0 leaves everything to other machines that they can do
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
@@ -78,9 +73,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
-    /// Add the run to the record of runs in this folder (`litmake history`, `litmake site`).
-    /// Without this option, and with `--watch`, no record is kept
-    #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY")]
+    /// Add the run to the record of runs in this folder [env: LITMAKE_HISTORY]
+    ///
+    /// `litmake history` and `litmake site` show the record. Without this option, and with `--watch`,
+    /// none is kept
+    #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
 
     #[command(flatten)]
@@ -101,7 +98,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", requires = "foreign")]
     foreign_env: Vec<String>,
 
-    /// Run part I of N of the tests; `litmake merge` joins the reports of all parts
+    /// Run part I of N of the tests; `litmake report merge` joins the reports of all parts
     #[arg(long, value_name = "I/N", value_parser = common::part)]
     shard: Option<(u32, u32)>,
 
@@ -133,11 +130,18 @@ pub struct Args {
     /// Print more: with a dry run every task, otherwise a longer summary
     #[arg(short, long)]
     verbose: bool,
+
+    // These are last, since their headings would count for what follows.
+    #[command(flatten)]
+    pub remote: RemoteArgs,
+
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
 }
 
 #[derive(clap::Args)]
 pub struct PlanArgs {
-    /// The pipeline, a YAML file
+    /// The pipeline: a YAML file, or the name of one that comes with litmake, such as `nightly`
     #[arg(value_name = "PIPELINE")]
     pub pipeline: PathBuf,
 
@@ -165,14 +169,14 @@ impl PlanArgs {
     }
 }
 
-pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
+pub fn main(mut args: Args) -> ExitCode {
+    match run(&mut args) {
         Ok(status) => ExitCode::from(status),
         Err(diag) => common::fail(&diag),
     }
 }
 
-fn run(args: &Args) -> Result<u8> {
+pub fn run(args: &mut Args) -> Result<u8> {
     if args.quiet {
         output::hush();
     }
@@ -181,6 +185,8 @@ fn run(args: &Args) -> Result<u8> {
         local::bound(args.foreign_env.iter().cloned())
             .map_err(|e| Diag::new(format!("cannot open the working folder: {e}")))?;
     }
+    args.plan.pipeline = pipelines::located(&args.plan.pipeline, &args.cache)?;
+    let args = &*args;
     let mut workspace = args.plan.workspace();
     // Errors in the pipeline are reported before anything is opened.
     workspace.plan()?;
@@ -229,7 +235,8 @@ fn run(args: &Args) -> Result<u8> {
     let used = findings::used(&prepared.plan);
     findings::place(&mut report, &used, args.ask.findings.as_deref())?;
     say(args, &report)?;
-    let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
+    let history = args.history.clone().or_else(|| common::variable("LITMAKE_HISTORY"));
+    let added = history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
     remote.end(&stop, args.quiet);
     if let Some(said) = added.transpose()?
@@ -425,6 +432,7 @@ impl Running<'_> {
         report.verdict = verdict;
         report.compilers = versions::compilers(plan, workspace.compilers(), store);
         report.coverage = collect::coverage(&ran);
+        investigator.devices(&mut report);
         if let Some(look) = eyes.report {
             look(&mut report, &mut investigator)?;
         }
@@ -469,6 +477,7 @@ impl Running<'_> {
             return Ok(None);
         }
         litmake::report::baseline::calibrate(&mut report);
+        report.entitle();
         report.stopped = common::stopped_status().is_some();
         report.settle();
         Ok(Some(report))
@@ -488,7 +497,7 @@ fn put(path: &Path, text: &str) -> Result<()> {
 /// The error that a baseline given on the command line does not exist.
 fn no_baseline(path: &Path) -> Box<Diag> {
     Diag::new(format!("there is no baseline {}", path.display()))
-        .help("`litmake baseline update REPORT --baseline FILE` writes one from a report")
+        .help("`litmake report baseline REPORT --baseline FILE` writes one from a report")
 }
 
 /// The result of a run for a test with some profiles, in any of its stages.

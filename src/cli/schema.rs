@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use litmake::pipeline::reference;
 
-/// Print the JSON Schema of pipeline or profile files, which lets editors complete and check them,
-/// or of reports.
+/// Print the JSON Schema of pipelines, profiles or reports.
+///
+/// With it, editors complete and check these files.
 #[derive(clap::Args)]
 pub struct Args {
     /// The files that the schema describes

@@ -10,8 +10,10 @@ use litmake::litmus::Arch;
 
 use super::common;
 
-/// Print classical tests by their names: a family (MP, SB, LB, WRC, IRIW, ...), and what stands
-/// between the two accesses of each thread.
+/// Print classical tests by their names, such as MP+dmb.sy+addr.
+///
+/// A name is a family (MP, SB, LB, WRC, IRIW, ...), and what stands between the two accesses of each
+/// thread.
 ///
 /// Exit status: 0, done; 2, there is no test of a name.
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! `litmake table`: prints the counts of a report, in the form of Telechat's Table IV.
+//! `litmake report table`: prints the counts of a report, in the form of Telechat's Table IV.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,18 +8,19 @@ use litmake::report::{statement, table};
 
 use super::common;
 
-/// Print the counts of a report by architecture, compiler and level, in the form of Telechat's
-/// Table IV.
+/// Print the counts of a report by architecture, compiler and level.
+///
+/// The table has the form of Telechat's Table IV.
 ///
 /// Exit status: 0, the report's run judged everything that was asked; 2, wrong input; 3, it did not.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake run pipelines/telechat-table4.yaml --report report.json
-  litmake table report.json
+  litmake report table report.json
   litmake run pipelines/abi-riscv.yaml --report abi.json
-  litmake table --abi abi.json > ABI.md")]
+  litmake report table --abi abi.json > ABI.md")]
 pub struct Args {
-    /// A report that `litmake run`, `check`, `diff` or `merge` wrote
+    /// A report that `litmake run`, `check`, `diff` or `report merge` wrote
     #[arg(value_name = "REPORT")]
     report: PathBuf,
 

@@ -10,6 +10,7 @@ use litmake_base::diag::{Diag, Result};
 use litmake_isa as isa;
 use litmake_isa::x86::inline::Around;
 use litmake_lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
+use litmake_lang::c11::variables::variables;
 use litmake_litmus::{Arch, Body, Line, Test, Type};
 use litmake_ops::Val;
 use litmake_sim::program::{ObservedPlace, Program};
@@ -67,6 +68,13 @@ impl Emit<'_> {
             return Err(
                 self.refuse(format!("{locations} locations; at most {MAX_LOCATIONS} are run"))
             );
+        }
+        // The harness resets what it gives to threads, and has many instances of each test.
+        if let Some((name, _)) = variables(self.test).first() {
+            return Err(self.refuse(format!(
+                "functions name the variable `{name}`, of which there is one for all instances; it is not run"
+            ))
+            .help("give the threads pointers to it"));
         }
         if self.test.arch == Arch::X86 {
             self.keeps_no_address()?;

@@ -161,11 +161,24 @@ fn values_are_those_of_the_model() {
 #[test]
 fn tests_of_32_bit_code_run() {
     let Some(session) = session() else { return };
-    let store_buffering = "X86 SB\n{ x=0; y=0; }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n \
-        MOV EAX,[y] | MOV EBX,[x] ;\nexists (0:EAX=0 /\\ 1:EBX=0)\n";
-    let pointers = "X86 pointers\n{ 0:EBX=x; int x=-7; }\n P0 ;\n MOV ECX,[EBX] ;\n \
-        XCHG EDX,[EBX] ;\n DEC [y] ;\n XOR ESI,ESI ;\n MOV EDI,[x+ESI] ;\n\
-        locations [x; y; 0:EDI; 0:EDX;]\nexists (0:ECX=-7)\n";
+    let store_buffering = r"X86 SB
+{ x=0; y=0; }
+ P0 | P1 ;
+ MOV [x],$1 | MOV [y],$1 ;
+ MOV EAX,[y] | MOV EBX,[x] ;
+exists (0:EAX=0 /\ 1:EBX=0)
+";
+    let pointers = "X86 pointers
+{ 0:EBX=x; int x=-7; }
+ P0 ;
+ MOV ECX,[EBX] ;
+ XCHG EDX,[EBX] ;
+ DEC [y] ;
+ XOR ESI,ESI ;
+ MOV EDI,[x+ESI] ;
+locations [x; y; 0:EDI; 0:EDX;]
+exists (0:ECX=-7)
+";
     let runs = run(&session, &[store_buffering, pointers], None, &few(4));
     for (test, tally) in &runs {
         let wrong = tally.states.values().filter(|s| s.class == Class::Forbidden).count();
@@ -220,7 +233,12 @@ fn crashes_and_wrong_code_are_told_apart() {
     let stop = Stop::default();
     let mut models = Models::new(None);
     // Null is not a location, so reading it ends the program.
-    let crash = "X86_64 crash\n{ }\n P0 | P1 ;\n movl $1,(x) | movl (x),%eax ;\nexists (1:rax=1)\n";
+    let crash = "X86_64 crash
+{ }
+ P0 | P1 ;
+ movl $1,(x) | movl (x),%eax ;
+exists (1:rax=1)
+";
     let mut tests = vec![Prepared::new(&read(crash), &mut models).unwrap()];
     let wild = read(&crash.replace("movl (x),%eax", "movl (%rax),%ecx"));
     tests[0].test.threads = wild.threads;
@@ -235,7 +253,14 @@ fn crashes_and_wrong_code_are_told_apart() {
     let ready = built[1].as_ref().unwrap();
     assert!(session.tallies(&tests[1], ready, &environments, &setup, &stop).is_ok());
     // A test in another machine's dialect is rejected.
-    let foreign = read("AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\nexists (0:X0=0)\n");
+    let foreign = read(
+        "AArch64 a
+{ 0:X1=x; }
+ P0 ;
+ LDR W0,[X1] ;
+exists (0:X0=0)
+",
+    );
     let error = session.accepts(&foreign).unwrap_err();
     assert_eq!(error.message, "a: a test of AArch64; what runs here are tests of X86_64, X86, C");
 }
@@ -297,19 +322,47 @@ fn what_cannot_run_is_refused_by_name() {
         test.and_then(|t| t.code(0).map(|_| ())).unwrap_err().message
     };
     assert_eq!(
-        refusal("X86_64 t\n{}\n P0 ;\n movdqa (x),%xmm0 ;\nexists ([x]=0)\n"),
+        refusal(
+            "X86_64 t
+{}
+ P0 ;
+ movdqa (x),%xmm0 ;
+exists ([x]=0)
+"
+        ),
         "t: P0 uses xmm0; only general registers are run"
     );
     assert_eq!(
-        refusal("X86 t\n{ 0:EBX=x; }\n P0 ;\n MOV [y],EBX ;\nexists (y=x)\n"),
+        refusal(
+            "X86 t
+{ 0:EBX=x; }
+ P0 ;
+ MOV [y],EBX ;
+exists (y=x)
+"
+        ),
         "t: a 32-bit test whose memory or outcomes have addresses, which is not run in 64-bit code"
     );
     assert_eq!(
-        refusal("X86 t\n{ 0:EBX=x; }\n P0 ;\n ADD EBX,$0 ;\nexists ([x]=0)\n"),
+        refusal(
+            "X86 t
+{ 0:EBX=x; }
+ P0 ;
+ ADD EBX,$0 ;
+exists ([x]=0)
+"
+        ),
         "t: P0 changes EBX, which holds an address: 64-bit code cannot keep it in 32 bits"
     );
     assert_eq!(
-        refusal("X86_64 t\n{}\n P0 ;\n movq %rsp,%rax ;\nexists ([x]=0)\n"),
+        refusal(
+            "X86_64 t
+{}
+ P0 ;
+ movq %rsp,%rax ;
+exists ([x]=0)
+"
+        ),
         "t: P0 uses rsp, which belongs to the program around it"
     );
 }

@@ -284,7 +284,12 @@ fn tests_of_one_name_are_not_taken_for_each_other() {
     let mut session = Session::new(None);
     for value in ["1", "2"] {
         let text = format!(
-            "C twice\n{{}}\nP0(atomic_int* x) {{ atomic_store_explicit(x, {value}, memory_order_relaxed); }}\nP1(atomic_int* x) {{ int a = atomic_load_explicit(x, memory_order_relaxed); }}\nexists (1:a=0)\n"
+            "C twice
+{{}}
+P0(atomic_int* x) {{ atomic_store_explicit(x, {value}, memory_order_relaxed); }}
+P1(atomic_int* x) {{ int a = atomic_load_explicit(x, memory_order_relaxed); }}
+exists (1:a=0)
+"
         );
         let test = litmus::read(&Source::new("t", text.as_str())).unwrap();
         let test = Prepared::new(&test, Scheme::Parallel, &mut models).unwrap();

@@ -152,7 +152,14 @@ mod tests {
     use super::{sequences, words};
 
     fn test(body: &str, exists: &str) -> String {
-        format!("C t\n{{}}\nP0(atomic_int *x, atomic_int *y) {{\n{body}}}\nexists ({exists})\n")
+        format!(
+            "C t
+{{}}
+P0(atomic_int *x, atomic_int *y) {{
+{body}}}
+exists ({exists})
+"
+        )
     }
 
     const LOAD: &str = "  int r0 = atomic_load_explicit(x, memory_order_relaxed);\n";

@@ -9,6 +9,7 @@
 pub mod asks;
 pub mod choose;
 pub mod cover;
+pub mod questions;
 pub mod sequences;
 pub mod sources;
 
@@ -24,10 +25,11 @@ use choose::{Chosen, Code, Uses};
 use cover::Cover;
 use litmake_base::digest::Digest;
 use litmake_generate::axes::Random;
+use questions::QUESTIONS;
 use sources::{Place, Sources};
 
 /// The version of the stored state.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// How many leads are kept; the best are.
 const LEADS: usize = 4000;
@@ -170,6 +172,8 @@ pub struct Hunt {
     pub marks: Vec<Mark>,
     /// The constructs in the tests.
     pub cover: Cover,
+    /// How many tests ask each question of [`questions`], in their order.
+    pub asked_of_passes: Vec<u64>,
 }
 
 impl Hunt {
@@ -193,12 +197,15 @@ impl Hunt {
             asked: BTreeSet::new(),
             marks: Vec::new(),
             cover: Cover::default(),
+            asked_of_passes: vec![0; QUESTIONS.len()],
         }
     }
 
     /// Whether this version can continue the hunt.
     pub fn is_current(&self) -> bool {
-        self.format == FORMAT && self.arms.iter().map(|a| a.name.clone()).eq(names())
+        self.format == FORMAT
+            && self.asked_of_passes.len() == QUESTIONS.len()
+            && self.arms.iter().map(|a| a.name.clone()).eq(names())
     }
 
     /// Draws the next tests, at most `count`. [`Hunt::learn`] must be called with them before the
@@ -305,6 +312,9 @@ impl Hunt {
         for (at, ((test, new), cost)) in drawn.iter().zip(&new).zip(&cost).enumerate() {
             self.tests += 1;
             self.cover.add(&test.text);
+            for (count, question) in self.asked_of_passes.iter_mut().zip(&QUESTIONS) {
+                *count += u64::from(question.is_asked_by(&test.place, &Sources::family));
+            }
             self.arms[test.arm].seen(*new, *cost);
             if *new == 0 || self.blind {
                 continue;

@@ -61,6 +61,11 @@ impl Sources {
         all.chain([FLOATS.to_string()]).collect()
     }
 
+    /// The name of a family whose list is a source.
+    pub fn family(at: usize) -> &'static str {
+        LISTED.get(at).copied().unwrap_or("")
+    }
+
     /// Draws a random test of a source.
     pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Place> {
         let axes = AXES - 3;

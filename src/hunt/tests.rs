@@ -12,17 +12,38 @@ fn grams(test: &litmus::Test) -> BTreeSet<u64> {
 
 fn x86(first: &str) -> litmus::Test {
     code(&format!(
-        "X86_64 t\n{{ x=0; y=0; }}\n P0 ;\n {first} ;\n movl %ebx,(y) ;\n mfence ;\nexists (x=0)\n"
+        "X86_64 t
+{{ x=0; y=0; }}
+ P0 ;
+ {first} ;
+ movl %ebx,(y) ;
+ mfence ;
+exists (x=0)
+"
     ))
 }
 
 #[test]
 fn names_of_registers_and_locations_make_no_other_sequence() {
     let one = code(
-        "AArch64 t\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\n ADD W0,W0,#1 ;\n STR W0,[X1] ;\nexists (x=0)\n",
+        "AArch64 t
+{ 0:X1=x; }
+ P0 ;
+ LDR W0,[X1] ;
+ ADD W0,W0,#1 ;
+ STR W0,[X1] ;
+exists (x=0)
+",
     );
     let two = code(
-        "AArch64 t\n{ 0:X4=y; }\n P0 ;\n LDR W3,[X4] ;\n ADD W3,W3,#7 ;\n STR W3,[X4] ;\nexists (y=0)\n",
+        "AArch64 t
+{ 0:X4=y; }
+ P0 ;
+ LDR W3,[X4] ;
+ ADD W3,W3,#7 ;
+ STR W3,[X4] ;
+exists (y=0)
+",
     );
     assert_eq!(grams(&one), grams(&two));
     assert_eq!(grams(&one).len(), 1);
@@ -33,7 +54,14 @@ fn names_of_registers_and_locations_make_no_other_sequence() {
         "LDAR W0,[X1] ;\n ADD W0,W0,#1 ;\n STR W0,[X1]",
         "LDR W0,[X1] ;\n ADD W0,W0,#0 ;\n STR W0,[X1]",
     ] {
-        let other = code(&format!("AArch64 t\n{{ 0:X1=x; }}\n P0 ;\n {other} ;\nexists (x=0)\n"));
+        let other = code(&format!(
+            "AArch64 t
+{{ 0:X1=x; }}
+ P0 ;
+ {other} ;
+exists (x=0)
+"
+        ));
         assert_ne!(grams(&one), grams(&other));
     }
 }
@@ -42,7 +70,14 @@ fn names_of_registers_and_locations_make_no_other_sequence() {
 fn a_part_of_a_register_of_x86_is_that_register() {
     let reads = |name: &str| {
         grams(&code(&format!(
-            "X86_64 t\n{{ x=0; y=0; }}\n P0 ;\n movl (x),%eax ;\n movb %{name},(y) ;\n mfence ;\nexists (x=0)\n"
+            "X86_64 t
+{{ x=0; y=0; }}
+ P0 ;
+ movl (x),%eax ;
+ movb %{name},(y) ;
+ mfence ;
+exists (x=0)
+"
         )))
     };
     assert_ne!(reads("al"), reads("bl"));
@@ -147,8 +182,12 @@ fn drawn(text: &str) -> Drawn {
 /// other has is never left out.
 #[test]
 fn what_is_new_is_compared_and_what_is_known_is_not() {
-    let text =
-        "C t\n{}\nP0(atomic_int *x) {\natomic_store_explicit(x, 1, memory_order_relaxed);\n}\n";
+    let text = "C t
+{}
+P0(atomic_int *x) {
+atomic_store_explicit(x, 1, memory_order_relaxed);
+}
+";
     let code = |at, first: &str| Code::of(at, &x86(first));
     let all = [
         code(0, "addl $1,%ebx"),
@@ -179,9 +218,19 @@ fn what_is_new_is_compared_and_what_is_known_is_not() {
 
 #[test]
 fn what_a_thread_asks_for_is_its_operations_with_their_orders() {
-    let text = "C t\n{ int x; }\nstatic void give(_Atomic int *f) {\natomic_thread_fence(memory_order_release);\n}\n\
-                P0(_Atomic int *x) {\natomic_compare_exchange_weak_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);\n}\n\
-                P1 (atomic_int* x) {\nint r = atomic_load(x);\n}\nexists (1:r=0)\n";
+    let text = "C t
+{ int x; }
+static void give(_Atomic int *f) {
+atomic_thread_fence(memory_order_release);
+}
+P0(_Atomic int *x) {
+atomic_compare_exchange_weak_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);
+}
+P1 (atomic_int* x) {
+int r = atomic_load(x);
+}
+exists (1:r=0)
+";
     let words: Vec<Vec<String>> =
         asks::words(text).into_iter().map(|w| w.into_iter().collect()).collect();
     let fence = "atomic_thread_fence release";
@@ -197,4 +246,29 @@ fn what_is_covered_is_counted_in_tests() {
     assert_eq!(cover.constructs.get("if"), Some(&1));
     assert_eq!(cover.orders.get("release"), Some(&1));
     assert_eq!(cover.widths.get("8"), Some(&1));
+}
+
+/// What a question names is there: choices on the axes, and families that are sources. Each is asked by many of
+/// the drawn tests.
+#[test]
+fn every_question_is_asked() {
+    use super::questions::QUESTIONS;
+    let names = Sources::names();
+    let mut sources = Sources::default();
+    let mut random = Random::new(4);
+    let places: Vec<Place> =
+        (0..names.len() * 60).filter_map(|n| sources.draw(n % names.len(), &mut random)).collect();
+    for question in &QUESTIONS {
+        for (axis, choices) in question.choices {
+            for name in *choices {
+                let known = (0..axis.choices()).any(|at| axis.choice(at) == *name);
+                assert!(known, "{}: {} has no {name}", question.name, axis.name());
+            }
+        }
+        for family in question.families {
+            assert!(names.iter().any(|n| n == family), "{}: {family}", question.name);
+        }
+        let asked = places.iter().filter(|p| question.is_asked_by(p, &Sources::family)).count();
+        assert!(asked >= 20, "{}: {asked} of {}", question.name, places.len());
+    }
 }

@@ -315,8 +315,11 @@ mod tests {
     /// The last line of a test without its locals, and what it shows.
     fn of(condition: &str) -> Result<(String, Vec<String>), Failure> {
         let text = format!(
-            "C t\n{{}}\nP0(atomic_int *x, atomic_int *y) {{ int r0 = 0; int r1 = 0; \
-             *x = 1; *y = 1; }}\n{condition}\n"
+            "C t
+{{}}
+P0(atomic_int *x, atomic_int *y) {{ int r0 = 0; int r1 = 0; *x = 1; *y = 1; }}
+{condition}
+"
         );
         let test = litmus::read(&Source::new("t", text)).expect("a test");
         let shared = shared_alone(&test)?;

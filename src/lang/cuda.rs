@@ -136,10 +136,18 @@ mod tests {
     use super::*;
     use litmake_base::diag::Source;
 
-    const TEST: &str = "C t\n{ }\nP0 (_Atomic uint8_t* x, int* y) {\n  *y = 1;\n  \
-        atomic_thread_fence(memory_order_release);\n  \
-        atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
-        P1 (const volatile _Atomic uint8_t* x) {\n  int r0 = atomic_load(x);\n}\nexists (true)\n";
+    const TEST: &str = "C t
+{ }
+P0 (_Atomic uint8_t* x, int* y) {
+  *y = 1;
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+}
+P1 (const volatile _Atomic uint8_t* x) {
+  int r0 = atomic_load(x);
+}
+exists (true)
+";
 
     fn emitted(text: &str, storage: Storage) -> Result<String, Failure> {
         let test = litmake_litmus::read(&Source::new("t", text)).expect("reads");

@@ -10,9 +10,10 @@ use rustc_hash::FxHashMap;
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{
-    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state,
+    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Type, Value, cond, scopes,
+    state,
 };
-use crate::c::ast::Function;
+use crate::c::ast::{Declarator, Expr, ExprKind, Function, UnaryOp};
 use crate::c::structs::{Struct, define};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
@@ -131,6 +132,18 @@ fn header(s: &mut Scanner) -> Result<Header> {
     Ok(Header { arch, name, doc, info })
 }
 
+/// Advice for whoever gives a program in the place of a test.
+const PROGRAM: &str = "this is a program, and no litmus test. A C test begins with a line `C NAME` and \
+    an initial state `{ }`, has threads such as `P0(atomic_int* x) { ... }`, and ends with a condition \
+    such as `exists (1:r0=1 /\\ 1:r1=0)`; `litmake show --arch C MP` prints one to begin with. Tests of \
+    compiled functions are made by `litmake lift`";
+
+/// Whether the text comes from a file that is named like a program.
+fn is_program(s: &Scanner) -> bool {
+    let name = &*s.source.name;
+    [".c", ".h", ".cc", ".cpp", ".rs", ".go"].iter().any(|end| name.ends_with(end))
+}
+
 fn dialect(s: &mut Scanner) -> Result<Arch> {
     let word = s.peek_word();
     if let Some(arch) = Arch::named(word) {
@@ -140,9 +153,14 @@ fn dialect(s: &mut Scanner) -> Result<Arch> {
     let names = || Arch::ALL.iter().map(|a| a.name());
     let known = names().collect::<Vec<_>>().join(", ");
     if word.is_empty() {
-        return Err(s.expected(format!("the dialect of the test ({known})")));
+        let error = s.expected(format!("the dialect of the test ({known})"));
+        let is_program = is_program(s) || s.rest().starts_with(b"#") || s.rest().starts_with(b"//");
+        return Err(if is_program { error.help(PROGRAM) } else { error });
     }
     let span = s.here();
+    if is_program(s) {
+        return Err(s.expected("the dialect of the test, `C`").help(PROGRAM));
+    }
     if FOREIGN_DIALECTS.contains(&word) {
         return Err(s
             .error(span, format!("unsupported: tests in {word}"))
@@ -523,7 +541,7 @@ fn check_labels(s: &Scanner, lines: &[Line]) -> Result<()> {
 }
 
 /// The functions of a C test: threads, and what they call.
-fn c_program(s: &mut Scanner, init: &mut [InitItem]) -> Result<(Vec<Body>, Vec<Function>)> {
+fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Vec<Function>)> {
     let mut structs: Vec<Arc<Struct>> = Vec::new();
     let mut threads = Vec::new();
     let mut helpers: Vec<Function> = Vec::new();
@@ -535,8 +553,16 @@ fn c_program(s: &mut Scanner, init: &mut [InitItem]) -> Result<(Vec<Body>, Vec<F
         }
         refuse_levels(s)?;
         refuse_definition(s)?;
+        let is_definition = at_structure(s);
         let span = function_extent(s)?;
-        if s.slice(span.start as usize, span.end as usize).ends_with(';') {
+        let is_declaration = s.slice(span.start as usize, span.end as usize).ends_with(';');
+        if is_declaration && !is_definition {
+            for variable in c::parse_variables(s.source, span, &structs)? {
+                add_variable(s, init, variable)?;
+            }
+            continue;
+        }
+        if is_declaration {
             let new = c::parse_definition(s.source, span, &structs)?;
             if structs.iter().any(|o| o.tag == new.tag) {
                 return Err(s.error(span, format!("`{}` is defined twice", new.tag)));
@@ -547,7 +573,10 @@ fn c_program(s: &mut Scanner, init: &mut [InitItem]) -> Result<(Vec<Body>, Vec<F
             structs.push(Arc::new(new));
             continue;
         }
-        let function = c::parse_function_with(s.source, span, &structs)?;
+        let (function, variables) = c::parse_function_with(s.source, span, &structs)?;
+        for variable in variables {
+            add_variable(s, init, variable)?;
+        }
         let head = head_span(s, span);
         let number = thread_number(&function.name);
         if number.is_some() && function.told.inline {
@@ -591,11 +620,61 @@ fn c_program(s: &mut Scanner, init: &mut [InitItem]) -> Result<(Vec<Body>, Vec<F
     for item in init {
         let Some(ty) = &mut item.ty else { continue };
         define(ty, &structs);
-        if matches!(ty.bare(), super::Type::Struct(_)) && item.value.is_some() {
+        if matches!(ty.bare(), Type::Struct(_)) && item.value.is_some() {
             return Err(state::unsupported(s, item.span, "initial values of structures"));
         }
     }
     Ok((threads, helpers))
+}
+
+/// Adds a variable that functions name directly to the initial state, where all locations are.
+fn add_variable(s: &Scanner, init: &mut Vec<InitItem>, d: Declarator) -> Result<()> {
+    let place = Place::Mem { name: d.name.clone(), index: None };
+    if init.iter().any(|i| i.place == place) {
+        let message = format!("there are two locations with the name `{}`", d.name);
+        return Err(s.error(d.span, message).help("rename one of them"));
+    }
+    let mut ty = d.ty;
+    let value = match d.init {
+        None => None,
+        Some(Expr { kind: ExprKind::List(all), span, .. }) => {
+            let mut values: Vec<Value> = Vec::new();
+            for e in &all {
+                values.push(constant(s, e)?);
+            }
+            if let Type::Array(element, n) = ty.bare() {
+                let length = if *n == 0 { values.len() as u64 } else { *n };
+                if values.len() as u64 > length {
+                    return Err(s.error(span, format!("`{}` has {length} elements", d.name)));
+                }
+                values.resize(length as usize, Value::Int(0));
+                ty = Type::Array(element.clone(), length);
+            }
+            Some(InitValue::Array(values))
+        }
+        Some(e) => Some(InitValue::One(constant(s, &e)?)),
+    };
+    init.push(InitItem { place, ty: Some(ty), value, span: d.span });
+    Ok(())
+}
+
+/// The constant that a variable starts with.
+fn constant(s: &Scanner, e: &Expr) -> Result<Value> {
+    Ok(Value::Int(match &e.kind {
+        ExprKind::Int(lit) => lit.value as i128,
+        ExprKind::Float(lit) => lit.bits.into(),
+        ExprKind::Unary(UnaryOp::Neg, a) => match &a.kind {
+            ExprKind::Int(lit) => (lit.value as i128).wrapping_neg(),
+            _ => return Err(no_constant(s, e)),
+        },
+        _ => return Err(no_constant(s, e)),
+    }))
+}
+
+#[cold]
+fn no_constant(s: &Scanner, e: &Expr) -> Box<Diag> {
+    s.error(e.span, "a variable that outlives its function starts with a constant")
+        .help("write a number, or a list of numbers for an array")
 }
 
 /// Refuses the definition of a type between functions.
@@ -696,11 +775,8 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
                 return Ok(s.span_from(start));
             }
             Some(b';') if depth == 0 && parens == 0 => {
-                return Err(s
-                    .error(Span::new(start, s.pos + 1), "this declaration is no function")
-                    .help(
-                        "declare shared locations in the initial state, and give functions a body",
-                    ));
+                s.pos += 1;
+                return Ok(s.span_from(start));
             }
             Some(b'{') => {
                 if depth == 0 {

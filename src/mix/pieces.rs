@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::{local_type, locals, observed_locals};
+use litmake_lang::c11::variables::variables;
 use litmake_lang::compiled::out_name;
 use litmake_litmus::c::ast::{Expr, Function, Stmt, StmtKind};
 use litmake_litmus::c::types::size_of;
@@ -129,6 +130,12 @@ pub fn split(test: &Test, by: By) -> Result<Split, Failure> {
             threads: vec![vec![Step::Piece(0)]],
             ..Split::default()
         });
+    }
+    // Each part would have a static variable of its own.
+    if let Some((name, _)) = variables(test).first() {
+        return Err(Failure::unsupported(format!(
+            "the test is split, but its functions name the variable `{name}`: give the threads pointers to it"
+        )));
     }
     let observed = observed_locals(test);
     for (thread, body) in test.threads.iter().enumerate() {

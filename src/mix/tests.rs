@@ -12,14 +12,18 @@ use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::{self as litmus, Arch, Test};
 use litmake_sim::{Model, Options, Simulator};
 
-const SB: &str = "C SB\n{}\n\
-    P0 (atomic_int* x, atomic_int* y) {\n\
-      atomic_store_explicit(x, 1, memory_order_seq_cst);\n\
-      int r0 = atomic_load_explicit(y, memory_order_seq_cst);\n}\n\
-    P1 (atomic_int* x, atomic_int* y) {\n\
-      atomic_store_explicit(y, 1, memory_order_seq_cst);\n\
-      int r0 = atomic_load_explicit(x, memory_order_seq_cst);\n}\n\
-    exists (0:r0=0 /\\ 1:r0=0)\n";
+const SB: &str = r"C SB
+{}
+P0 (atomic_int* x, atomic_int* y) {
+atomic_store_explicit(x, 1, memory_order_seq_cst);
+int r0 = atomic_load_explicit(y, memory_order_seq_cst);
+}
+P1 (atomic_int* x, atomic_int* y) {
+atomic_store_explicit(y, 1, memory_order_seq_cst);
+int r0 = atomic_load_explicit(x, memory_order_seq_cst);
+}
+exists (0:r0=0 /\ 1:r0=0)
+";
 
 fn test(text: &str) -> Test {
     litmus::read(&Source::new("test", text)).unwrap()
@@ -39,7 +43,13 @@ fn riscv(part: &str, before_loads: bool) -> Compiled {
         false => "0:x10=own0; 0:x11=loc0;",
     };
     let lines = code.replace(';', " ;\n");
-    let text = format!("RISCV part\n{{ {init} }}\nP0 ;\n{lines}exists (true)\n");
+    let text = format!(
+        "RISCV part
+{{ {init} }}
+P0 ;
+{lines}exists (true)
+"
+    );
     Compiled::new(&test(&text)).unwrap()
 }
 
@@ -90,11 +100,16 @@ fn equal_code_is_one_part_wherever_it_stands() {
 
 #[test]
 fn statements_inside_branches_and_loops_are_parts() {
-    let text = "C T\n{}\nP0 (atomic_int* x) {\n\
-        int r0 = atomic_load_explicit(x, memory_order_relaxed);\n\
-        while (atomic_load_explicit(x, memory_order_acquire) == 0) {\n\
-          if (r0 == 1) { atomic_store_explicit(x, 2, memory_order_release); break; }\n\
-        }\n}\nexists (0:r0=1)\n";
+    let text = "C T
+{}
+P0 (atomic_int* x) {
+int r0 = atomic_load_explicit(x, memory_order_relaxed);
+while (atomic_load_explicit(x, memory_order_acquire) == 0) {
+if (r0 == 1) { atomic_store_explicit(x, 2, memory_order_release); break; }
+}
+}
+exists (0:r0=1)
+";
     let parts = split(&test(text), By::Instruction).unwrap();
     let seen: Vec<(&str, bool)> =
         parts.pieces.iter().map(|p| (p.name.as_str(), p.chosen)).collect();
@@ -106,11 +121,19 @@ fn statements_inside_branches_and_loops_are_parts() {
 
 #[test]
 fn what_cannot_be_split_is_refused_by_name() {
-    let text = "C T\n{}\nP0 (atomic_int* x) { atomic_int* p = x; }\nexists (true)\n";
+    let text = "C T
+{}
+P0 (atomic_int* x) { atomic_int* p = x; }
+exists (true)
+";
     let message = split(&test(text), By::Instruction).unwrap_err();
     let why = "P0 cannot be split: the local `p` holds no integer";
     assert_eq!(message, Failure::unsupported(why));
-    let text = "C T\n{}\nP0 (atomic_int* x) { int var0 = *x; }\nexists (true)\n";
+    let text = "C T
+{}
+P0 (atomic_int* x) { int var0 = *x; }
+exists (true)
+";
     let message = split(&test(text), By::Thread).unwrap_err();
     let why = "P0 cannot be split: the name `var0` is needed for a part of it";
     assert_eq!(message, Failure::unsupported(why));
@@ -129,7 +152,12 @@ fn store_buffering_is_symmetric_until_something_tells_its_threads_apart() {
 
 #[test]
 fn only_one_machine() {
-    let text = "AArch64 part\n{ 0:X0=loc0; }\nP0 ;\nSTR WZR,[X0] ;\nexists (true)\n";
+    let text = "AArch64 part
+{ 0:X0=loc0; }
+P0 ;
+STR WZR,[X0] ;
+exists (true)
+";
     let arm = Compiled::new(&test(text)).unwrap();
     assert_eq!(test(text).arch, Arch::AArch64);
     let sb = test(SB);
@@ -146,7 +174,13 @@ fn arm(part: &str, more: &str) -> Compiled {
         false => ("0:R0=own0; 0:R1=loc0;", "LDR R3,[R1]; STR R3,[R0];".to_string()),
     };
     let lines = code.replace(';', " ;\n");
-    let text = format!("ARM part\n{{ {init} }}\nP0 ;\n{lines}exists (true)\n");
+    let text = format!(
+        "ARM part
+{{ {init} }}
+P0 ;
+{lines}exists (true)
+"
+    );
     Compiled::new(&test(&text)).unwrap()
 }
 
@@ -522,8 +556,16 @@ fn a_mix_that_does_not_fit_the_test_is_pointed_at() {
 
 #[test]
 fn a_test_that_says_where_its_threads_lie_stays_whole() {
-    let text = "C t\n{ }\nP0 (atomic_int* x) {\n  atomic_store(x, 1);\n}\n\
-                P1 (atomic_int* x) {\n  int r0 = atomic_load(x);\n}\nexists (1:r0=1)\n";
+    let text = "C t
+{ }
+P0 (atomic_int* x) {
+  atomic_store(x, 1);
+}
+P1 (atomic_int* x) {
+  int r0 = atomic_load(x);
+}
+exists (1:r0=1)
+";
     let threads = |text: &str| {
         let test = test(text);
         crate::threads::apart(&test).map(|threads| threads.len())

@@ -12,6 +12,7 @@ use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::observed_locals;
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::readonly::only_read;
+use litmake_lang::c11::variables::variables;
 use litmake_lang::compiled::{
     FAULTS, Kept, MAP, composed, declare, is_lock, keeps_nothing, locations, lock_of, locked_by,
     out_name,
@@ -43,12 +44,12 @@ pub struct Thread {
 /// functions, which a compiler may adapt to all callers; a thread of a kernel waits for critical
 /// sections of others; the test says where its threads lie, because some languages derive scopes
 /// from that; a location is an array, because lifting examines how all threads access its
-/// elements; or memory holds pointers, because lifting examines what they can point to.
+/// elements; functions name a location directly, whose every use a compiler sees; or memory holds pointers, because lifting examines what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
         return None;
     }
-    if kernel::waits(test) || test.scopes.is_some() {
+    if !variables(test).is_empty() || kernel::waits(test) || test.scopes.is_some() {
         return None;
     }
     let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));

@@ -53,8 +53,31 @@ fn keeps_observed(before: &Test, after: &Test) -> bool {
 fn rewritings_keep_every_outcome() {
     let rc11 = model("rc11");
     let texts = [
-        "C MP\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n  atomic_store_explicit(y, 1, memory_order_release);\n}\nP1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n",
-        "C SB\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n  atomic_thread_fence(memory_order_seq_cst);\n  int r0 = atomic_load_explicit(y, memory_order_relaxed);\n}\nP1(atomic_int *x, atomic_int *y) {\n  atomic_fetch_add_explicit(y, 1, memory_order_relaxed);\n  int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (0:r0=0 /\\ 1:r0=0)\n",
+        r"C MP
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1(atomic_int *x, atomic_int *y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\ 1:r1=0)
+",
+        r"C SB
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_seq_cst);
+  int r0 = atomic_load_explicit(y, memory_order_relaxed);
+}
+P1(atomic_int *x, atomic_int *y) {
+  atomic_fetch_add_explicit(y, 1, memory_order_relaxed);
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (0:r0=0 /\ 1:r0=0)
+",
     ];
     let mut simulator = Simulator::default();
     for text in texts {
@@ -73,12 +96,19 @@ fn rewritings_keep_every_outcome() {
     }
 }
 
-const RELEASE: &str = "C MP\n{}\nP0(atomic_int *x, atomic_int *y) {\n  \
-                       atomic_store_explicit(x, 1, memory_order_relaxed);\n  \
-                       atomic_thread_fence(memory_order_acq_rel);\n  atomic_store(y, 1);\n}\n\
-                       P1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, \
-                       memory_order_acquire);\n  int r1 = atomic_load_explicit(x, \
-                       memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+const RELEASE: &str = r"C MP
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acq_rel);
+  atomic_store(y, 1);
+}
+P1(atomic_int *x, atomic_int *y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\ 1:r1=0)
+";
 
 #[test]
 fn weakenings() {

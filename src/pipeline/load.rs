@@ -12,7 +12,7 @@ use super::kinds::Stage;
 use super::types::PipelineFile;
 use super::unread::{Read, check_axes};
 use litmake_profile::files::{Files, folder_of, normal};
-use litmake_profile::tree::{Tree, Vars, What, typed};
+use litmake_profile::tree::{Tree, Vars, What, typed_or_all};
 use litmake_profile::vars::{Scope, Setting};
 use litmake_profile::yaml;
 use litmake_profile::yaml::Sp;
@@ -162,7 +162,7 @@ fn take(
     includes: &mut Includes,
 ) -> Result<()> {
     let tree = yaml::tree(&source)?;
-    let file: PipelineFile = typed(&source, &tree, Vars::Later)?;
+    let file: PipelineFile = typed_or_all(&source, &tree, Vars::Later)?;
     let dir = folder_of(path);
     for include in file.include.iter() {
         let target = normal(&dir.join(&include.value));

@@ -1,7 +1,7 @@
 //! The plan: the instances of all stages in one list, in an order in which they can run.
 //!
-//! The plan depends only on the files of the pipeline, never on results. So a dry run and a run
-//! have the same plan.
+//! The plan depends only on the files of the pipeline, and on the compilers that are installed where
+//! it names families of profiles; never on results. So a dry run and a run have the same plan.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;

@@ -11,7 +11,7 @@
 )]
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -117,6 +117,8 @@ pub trait Db: salsa::Database {
     fn folder(&self, path: &Path) -> Folder;
     /// The value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
+    /// Whether a compiler of this name is installed.
+    fn installed(&self, compiler: &str) -> bool;
     /// Inputs that are no files.
     fn others(&self) -> &Others;
 }
@@ -155,6 +157,10 @@ impl Files for Noted<'_> {
 
     fn env(&self, name: &str) -> Option<String> {
         self.0.env(name)
+    }
+
+    fn installed(&self, compiler: &str) -> bool {
+        self.0.installed(compiler)
     }
 }
 
@@ -236,6 +242,12 @@ fn profile<'db>(db: &'db dyn Db, of: ProfileName<'db>) -> Result<Arc<Profile>> {
     profiles(db, of.request(db))?.find(&Remembered::new(db), of.dir(db), of.name(db))
 }
 
+/// The profiles that a word stands for.
+#[salsa::tracked(returns(clone))]
+fn named<'db>(db: &'db dyn Db, of: ProfileName<'db>) -> Result<Vec<Arc<Profile>>> {
+    profiles(db, of.request(db))?.named(&Remembered::new(db), of.dir(db), of.name(db))
+}
+
 /// The instances of one stage.
 #[salsa::tracked(returns(clone))]
 fn slice<'db>(db: &'db dyn Db, of: StageName<'db>) -> Result<Arc<Slice>> {
@@ -246,6 +258,9 @@ fn slice<'db>(db: &'db dyn Db, of: StageName<'db>) -> Result<Arc<Slice>> {
         slice: &|stage| slice(db, StageName::new(db, request, stages.name(stage).to_string())),
         profile: &|dir, name| {
             profile(db, ProfileName::new(db, request, dir.to_path_buf(), name.to_string()))
+        },
+        named: &|dir, word| {
+            named(db, ProfileName::new(db, request, dir.to_path_buf(), word.to_string()))
         },
     };
     of_stage(&stages, *at, &asked).map(Arc::new)
@@ -315,6 +330,7 @@ struct Database {
     source: Arc<dyn Files + Send + Sync>,
     files: Arc<Mutex<HashMap<(PathBuf, u64), File>>>,
     folders: Arc<Mutex<HashMap<PathBuf, Folder>>>,
+    compilers: Arc<Mutex<BTreeMap<String, bool>>>,
     others: Arc<Others>,
 }
 
@@ -340,6 +356,19 @@ impl Db for Database {
     // The environment of a process does not change.
     fn env(&self, name: &str) -> Option<String> {
         self.source.env(name)
+    }
+
+    // Asked once while litmake runs, so that a plan does not change under its run.
+    fn installed(&self, compiler: &str) -> bool {
+        let mut known = lock(&self.compilers);
+        match known.get(compiler) {
+            Some(there) => *there,
+            None => {
+                let there = self.source.installed(compiler);
+                known.insert(compiler.to_string(), there);
+                there
+            }
+        }
     }
 
     fn others(&self) -> &Others {
@@ -403,6 +432,7 @@ impl Workspace {
             source,
             files: Arc::default(),
             folders: Arc::default(),
+            compilers: Arc::default(),
             others: Arc::default(),
         };
         let request =
@@ -440,6 +470,11 @@ impl Workspace {
         let mut out: Vec<(PathBuf, Arc<str>)> = files.iter().filter_map(text).collect();
         out.sort();
         out
+    }
+
+    /// The compilers that planning looked for, with whether they are installed.
+    pub fn compilers(&self) -> BTreeMap<String, bool> {
+        lock(&self.db.compilers).clone()
     }
 
     /// The plan for the last content of the files. While nothing in it changes, it is the same

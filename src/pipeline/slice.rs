@@ -15,7 +15,7 @@ use litmake_profile::vars::{Scope, Setting};
 use litmake_profile::yaml::Sp;
 
 use super::kinds::{Kind, Stage};
-use super::load::{LoadedStage, Pipeline};
+use super::load::LoadedStage;
 use super::stages::{Stages, input_stage};
 
 /// The largest number of instances of a stage, and of a whole plan.
@@ -89,6 +89,8 @@ pub struct Asked<'a> {
     pub slice: &'a dyn Fn(usize) -> Result<Arc<Slice>>,
     /// The profile that a name stands for in a file of this folder.
     pub profile: &'a dyn Fn(&Path, &str) -> Result<Arc<Profile>>,
+    /// The profiles that a word stands for in a file of this folder: a pattern means several.
+    pub named: &'a dyn Fn(&Path, &str) -> Result<Vec<Arc<Profile>>>,
 }
 
 /// The instances of one stage. Each combination of its own variables is joined with every instance
@@ -98,7 +100,7 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     let loaded = &pipeline.stages[i];
     let (kind, span) = &stages.kinds[i];
     let source = &loaded.source;
-    let own = own_axes(pipeline, i)?;
+    let own = own_axes(stages, i, asked)?;
     let options = kind.options();
     let mut inputs: Vec<(usize, Arc<Slice>)> = Vec::new();
     for name in options.inputs() {
@@ -158,12 +160,9 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
         let mut mixed: Vec<Arc<Profile>> = match options.mixes() {
             Some(words) => words
                 .iter()
-                .flat_map(|p| p.value.split(',').map(move |word| (word.trim(), p.span)))
-                .filter(|(word, _)| !word.is_empty())
-                .map(|(word, span)| {
-                    (asked.profile)(&loaded.dir, word).map_err(|e| e.or_at(source, span))
-                })
-                .collect::<Result<_>>()?,
+                .map(|p| (asked.named)(&loaded.dir, &p.value).map_err(|e| e.or_at(source, p.span)))
+                .collect::<Result<Vec<_>>>()?
+                .concat(),
             None if options.gathers() => {
                 inputs.iter().filter_map(|at| of(at)?.profile.clone()).collect()
             }
@@ -253,7 +252,35 @@ fn gathered(
     Ok(out)
 }
 
-fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
+/// The variable that a text is, as in `${profile}`.
+fn variable(text: &str) -> Option<&str> {
+    text.strip_prefix("${")?.strip_suffix('}')
+}
+
+/// Whether some stage takes the values of a variable as names of profiles.
+fn names_profiles(stages: &Stages, variable_name: &str) -> bool {
+    let is = |text: &Sp<String>| variable(&text.value) == Some(variable_name);
+    stages.kinds.iter().any(|(kind, _)| {
+        let options = kind.options();
+        options.profile().is_some_and(is)
+            || options.mixes().is_some_and(|words| words.iter().any(is))
+    })
+}
+
+/// The names of the profiles that a value stands for. The value itself if it names a file or a build,
+/// or stands for no profile: the error is reported where the profile is used.
+fn profiles_named(asked: &Asked, dir: &Path, value: &str) -> Vec<String> {
+    if value.contains(['/', '@']) || value.ends_with(".yaml") || value.ends_with(".yml") {
+        return vec![value.to_string()];
+    }
+    match (asked.named)(dir, value) {
+        Ok(profiles) => profiles.iter().map(|p| p.name.clone()).collect(),
+        Err(_) => vec![value.to_string()],
+    }
+}
+
+fn own_axes(stages: &Stages, i: usize, asked: &Asked) -> Result<Vec<Axes>> {
+    let pipeline = &stages.pipeline;
     let loaded = &pipeline.stages[i];
     let source = &loaded.source;
     let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
@@ -263,7 +290,15 @@ fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
         for value in scope.expand_words(source, values)? {
             // A text may hold several values, so that `--set profiles=a,b` works.
             for part in value.value.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-                expanded.push(Sp { value: part.to_string(), span: value.span });
+                let meant = match names_profiles(stages, name) {
+                    true => profiles_named(asked, &loaded.dir, part),
+                    false => vec![part.to_string()],
+                };
+                for one in meant {
+                    if !expanded.iter().any(|e: &Sp<String>| e.value == one) {
+                        expanded.push(Sp { value: one, span: value.span });
+                    }
+                }
             }
         }
         if expanded.is_empty() {

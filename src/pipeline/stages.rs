@@ -74,21 +74,21 @@ fn instead(wanted: Items, given: Items) -> &'static str {
 
 /// The kind of each stage, with the names of consumed stages as written.
 fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
-    let mut out = Vec::new();
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
     for loaded in &pipeline.stages {
         let mut kinds = loaded.stage.kinds();
         let at = |span, message| Diag::at(&loaded.source, span, message);
         match kinds.len() {
             1 => out.push(kinds.remove(0)),
-            0 => {
-                return Err(at(
+            0 => errors.push(
+                at(
                     loaded.stage.name.span,
                     format!("the stage `{}` has no kind", loaded.stage.name.value),
                 )
-                .help(format!("add one of {}", Kind::NAMES.join(", "))));
-            }
-            _ => {
-                return Err(at(
+                .help(format!("add one of {}", Kind::NAMES.join(", "))),
+            ),
+            _ => errors.push(
+                at(
                     kinds[1].1,
                     format!(
                         "the stage `{}` has two kinds, `{}` and `{}`",
@@ -97,11 +97,11 @@ fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
                         kinds[1].0.name()
                     ),
                 )
-                .help("make two stages of it"));
-            }
+                .help("make two stages of it"),
+            ),
         }
     }
-    Ok(out)
+    Diag::all(errors).map_or(Ok(out), Err)
 }
 
 /// The stage that another one consumes under a name; an error if its items do not fit.
@@ -141,17 +141,21 @@ pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usiz
 /// The stages in an order in which each comes after those that it consumes.
 fn sorted(stages: &Stages) -> Result<Vec<usize>> {
     let kinds = &stages.kinds;
-    let mut inputs = Vec::new();
+    let (mut inputs, mut errors) = (Vec::new(), Vec::new());
     let mut consumers: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
     for (i, (kind, _)) in kinds.iter().enumerate() {
-        let list = kind
-            .options()
-            .inputs()
-            .into_iter()
-            .map(|name| Ok((input_stage(stages, i, name)?, name.span)))
-            .collect::<Result<Vec<_>>>()?;
+        let mut list = Vec::new();
+        for name in kind.options().inputs() {
+            match input_stage(stages, i, name) {
+                Ok(stage) => list.push((stage, name.span)),
+                Err(e) => errors.push(e),
+            }
+        }
         list.iter().for_each(|(j, _)| consumers[*j].push(i));
         inputs.push(list);
+    }
+    if let Some(errors) = Diag::all(errors) {
+        return Err(errors);
     }
     let mut open: Vec<usize> = inputs.iter().map(Vec::len).collect();
     let mut order = Vec::new();

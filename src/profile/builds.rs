@@ -122,6 +122,9 @@ mod tests {
         fn env(&self, _: &str) -> Option<String> {
             None
         }
+        fn installed(&self, _: &str) -> bool {
+            false
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use litmake_base::{file, local};
 
@@ -23,6 +23,15 @@ pub trait Files {
     fn list(&self, folder: &Path) -> Vec<PathBuf>;
     /// The value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
+    /// Whether a compiler of this name is installed.
+    fn installed(&self, compiler: &str) -> bool;
+}
+
+static FINDS: OnceLock<fn(&str) -> bool> = OnceLock::new();
+
+/// Sets how [`Disk`] looks for compilers. Before, none is installed.
+pub fn find_compilers_with(find: fn(&str) -> bool) {
+    let _ = FINDS.set(find);
 }
 
 /// The real file system.
@@ -49,6 +58,10 @@ impl Files for Disk {
 
     fn env(&self, name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|_| local::may_read(name))
+    }
+
+    fn installed(&self, compiler: &str) -> bool {
+        FINDS.get().is_some_and(|find| find(compiler))
     }
 }
 

@@ -7,6 +7,7 @@ pub mod family;
 pub mod files;
 pub mod machine;
 pub mod mapping;
+mod naming;
 pub mod shipped;
 pub mod tree;
 pub mod types;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::local;
 use litmake_lang::Language;
@@ -56,6 +57,9 @@ pub struct Profile {
     pub env: BTreeMap<String, String>,
     /// Files and folders that count as read by the compiler, even if tracing does not see that.
     pub inputs: Vec<PathBuf>,
+    /// Static libraries that the code is linked with, before those that the compiler always links: names, or
+    /// paths.
+    pub libraries: Vec<String>,
     /// The time limit for one run of the compiler.
     pub timeout: Duration,
     /// The memory limit of the compiler, in MiB.
@@ -221,6 +225,9 @@ impl Profile {
                 key.add("line", line.as_bytes());
             }
         }
+        for library in &self.libraries {
+            key.add("library", library.as_bytes());
+        }
         for (name, value) in &self.runtime {
             key.add("runtime", name.as_bytes());
             key.add("value", value.as_bytes());
@@ -306,13 +313,18 @@ impl Profiles {
         self.by_name.values()
     }
 
+    /// The profile of exactly this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Profile>> {
+        self.by_name.get(name)
+    }
+
     /// The errors of files that could not be read.
     pub fn broken(&self) -> &[Box<Diag>] {
         &self.broken
     }
 
-    /// A profile by its name, or the only profile of a file. With `@BUILD` at the end, its compiler
-    /// is that of a build.
+    /// A profile by its name, by some parts of it ([`naming`]), or the only profile of a file. With
+    /// `@BUILD` at the end, its compiler is that of a build.
     pub fn find(&self, library: &dyn Library, dir: &Path, name: &str) -> Result<Arc<Profile>> {
         if let Some(profile) = self.by_name.get(name) {
             return Ok(profile.clone());
@@ -325,7 +337,15 @@ impl Profiles {
             if local::is_forbidden() {
                 return Err(forbidden(&path));
             }
-            let family = library.family(&path)?;
+            let tool = builds::parts(name).1;
+            let is_compiler = self.by_name.values().any(|p| p.tool() == tool);
+            let family = match library.family(&path) {
+                Err(_) if is_compiler && path.extension().is_none_or(|e| e != "yaml") => {
+                    return Err(Diag::new(format!("{name} is a compiler, and no profile"))
+                        .help(format!("a profile with this compiler is `{tool}@{name}`")));
+                }
+                family => family?,
+            };
             if let [one] = &*family {
                 return Ok(one.clone());
             }
@@ -333,28 +353,11 @@ impl Profiles {
             let message = format!("{} holds a family of {} profiles", path.display(), family.len());
             return Err(Diag::new(message).help(format!("name one of them: {}", shorten(&names))));
         }
-        // A misspelt name is less likely than a profile that cannot be read.
-        if let Some(broken) = self.broken.first() {
-            return Err(broken.clone());
-        }
-        let diag = Diag::new(format!("there is no profile `{name}`"));
-        Err(match nearest(name, self.names()) {
-            Some(near) => diag.help(format!("did you mean `{near}`?")),
-            None => {
-                let names: Vec<&str> = self.names().collect();
-                diag.help(format!("profiles are {}", shorten(&names)))
-            }
-        })
+        self.by_parts(library, dir, name)
     }
 }
 
 impl Profiles {
-    /// The newest profile for a name without a version, such as `clang-aarch64-O2`.
-    pub fn newest(&self, name: &str) -> Option<&Arc<Profile>> {
-        let named = |p: &&Arc<Profile>| p.unversioned().is_some_and(|n| n == name);
-        self.by_name.values().filter(named).max_by(|a, b| a.by_age(b))
-    }
-
     /// A profile, named with or without its version, whose compiler is that of a build.
     fn of_build(
         &self,
@@ -363,10 +366,7 @@ impl Profiles {
         like: &str,
         build: &str,
     ) -> Result<Arc<Profile>> {
-        let like = match self.newest(like) {
-            Some(newest) if !self.by_name.contains_key(like) => newest.clone(),
-            _ => self.find(library, dir, like)?,
-        };
+        let like = self.find(library, dir, like)?;
         // Any command could be named as a build.
         if local::is_foreign() || build.contains('/') && local::is_forbidden() {
             return Err(Diag::new(format!("the compiler {build} is not one of litmake's own"))

@@ -17,6 +17,11 @@ use super::vars::{Scope, Setting};
 use super::yaml::Sp;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
+mod faults;
+
+use faults::Fault;
+pub use faults::typed_or_all;
+
 /// The name of the pseudo-structure by which [`Sp`] asks for a value with its place.
 pub const PLACED: &str = "$placed";
 
@@ -89,11 +94,12 @@ pub struct Wrong {
     message: String,
     help: Option<String>,
     span: Option<Span>,
+    fault: Fault,
 }
 
 impl Wrong {
     fn at(span: Span, message: impl Into<String>) -> Wrong {
-        Wrong { message: message.into(), help: None, span: Some(span) }
+        Wrong { message: message.into(), help: None, span: Some(span), fault: Fault::Value }
     }
 
     fn or_at(mut self, span: Span) -> Wrong {
@@ -134,7 +140,7 @@ impl Display for Wrong {
 
 impl de::Error for Wrong {
     fn custom<T: Display>(message: T) -> Wrong {
-        Wrong { message: message.to_string(), help: None, span: None }
+        Wrong { message: message.to_string(), help: None, span: None, fault: Fault::Value }
     }
 
     fn invalid_type(found: Unexpected, expected: &dyn de::Expected) -> Wrong {
@@ -150,15 +156,20 @@ impl de::Error for Wrong {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Wrong {
-        let help = match nearest(field, expected.iter().copied()) {
+        let near: Option<&'static str> = nearest(field, expected.iter().copied());
+        let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys here are {}", expected.join(", ")),
         };
-        Wrong::custom(format!("unknown key `{field}`")).help(help)
+        Wrong {
+            fault: Fault::Key(near),
+            ..Wrong::custom(format!("unknown key `{field}`")).help(help)
+        }
     }
 
     fn missing_field(field: &'static str) -> Wrong {
-        Wrong::custom(format!("the key `{field}` is missing here"))
+        let message = format!("the key `{field}` is missing here");
+        Wrong { fault: Fault::Missing, ..Wrong::custom(message) }
     }
 
     fn duplicate_field(field: &'static str) -> Wrong {
@@ -224,6 +235,7 @@ impl<'de> Reader<'de> {
             message: e.message.clone(),
             help: e.help.clone(),
             span: Some(span),
+            fault: Fault::Value,
         })?;
         let tree = match setting {
             Setting::Text(text) => text_of(text),

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Error, Location, Spanned};
 
-use super::tree::{PLACED, Tree, Vars, What, one_line, typed};
+use super::tree::{PLACED, Tree, Vars, What, one_line, typed_or_all};
 use super::vars::Setting;
 use litmake_base::diag::{Diag, Result, Source, Span};
 
@@ -324,7 +324,7 @@ fn planted(source: &Source, raw: Spanned<Raw>) -> Result<Tree> {
 
 /// Reads a document as a type that knows all its keys.
 pub fn read<T: DeserializeOwned>(source: &Source) -> Result<T> {
-    typed(source, &tree(source)?, Vars::None)
+    typed_or_all(source, &tree(source)?, Vars::None)
 }
 
 /// Reads a document as a tree.
@@ -388,7 +388,7 @@ fn explain(source: &Source, error: &Error) -> Box<Diag> {
             Some("it has too many nodes, or anchors that multiply; generate tests with a stage instead".to_string()),
         ),
         Error::AliasError { error, .. } => return explain(source, error),
-        Error::UnknownAnchor { .. } => ("an alias to an anchor that is not defined".into(), None),
+        Error::UnknownAnchor { .. } => pattern(source, span),
         Error::Eof { .. } => ("the document is empty".to_string(), None),
         Error::MultipleDocuments { .. } => (
             "a second document begins here".to_string(),
@@ -397,7 +397,8 @@ fn explain(source: &Source, error: &Error) -> Box<Diag> {
         other => {
             let text = other.to_string();
             let text = text.split(" at line ").next().unwrap_or(&text);
-            (text.trim_end_matches(',').to_string(), None)
+            let text = text.trim_end_matches(',').to_string();
+            indented(source, span).unwrap_or((text, None))
         }
     };
     let diag = Diag::at(source, span, message);
@@ -405,6 +406,54 @@ fn explain(source: &Source, error: &Error) -> Box<Diag> {
         Some(help) => diag.help(help),
         None => diag,
     }
+}
+
+type Said = (String, Option<String>);
+
+/// `*.litmus` without quotes, which YAML takes for an alias.
+fn pattern(source: &Source, span: Span) -> Said {
+    let text = source.text.get(span.start as usize..).unwrap_or("");
+    let word = text.split([' ', '\n', ',', ']', '}']).next().unwrap_or("");
+    let help = format!("a pattern is written in quotes: \"{word}\"");
+    ("in YAML a `*` at the beginning stands for an alias".to_string(), Some(help))
+}
+
+/// A document that cannot be parsed because of its indentation: by tabs, or by a number of blanks that
+/// no line above has.
+fn indented(source: &Source, span: Span) -> Option<Said> {
+    let (number, _) = source.line_col(span.start as usize);
+    let lines: Vec<&str> = source.text.lines().take(number).collect();
+    let blank = |line: &str| line.len() - line.trim_start().len();
+    // The library names the line behind the tab, too.
+    let with_tab = |line: &&&str| line[..blank(line)].contains('\t');
+    if lines.iter().rev().take(2).any(|line| with_tab(&line)) {
+        let said = "a tab in the indentation".to_string();
+        return Some((said, Some("YAML is indented with blanks, two for each level".into())));
+    }
+    let (line, above) = lines.split_last()?;
+    let depth = blank(line);
+    let is_text = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let before = above.iter().rev().find(is_text)?;
+    let known = above.iter().filter(is_text).any(|line| blank(line) == depth);
+    // The keys of a list's item begin behind its dash.
+    let behind = |line: &str| blank(line) + line.trim_start().starts_with("- ") as usize * 2;
+    if known || above.iter().filter(is_text).any(|line| behind(line) == depth) {
+        return None;
+    }
+    let said = format!("this line is indented by {depth} blanks, and no line above it is");
+    Some((
+        said,
+        Some(format!(
+            "the keys beside `{}` begin in column {}",
+            first_word(before),
+            behind(before) + 1
+        )),
+    ))
+}
+
+fn first_word(line: &str) -> &str {
+    let text = line.trim_start().trim_start_matches("- ");
+    text.split([':', ' ']).next().unwrap_or(text)
 }
 
 fn offset_of(text: &str, line: usize, column: usize) -> usize {

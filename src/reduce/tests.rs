@@ -262,9 +262,14 @@ exists (0:r1=1)
 fn a_constant_has_one_place_in_the_normal_form() {
     let form = |before: &str, between: &str| {
         let text = format!(
-            "C t\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{\n{before}  atomic_store_explicit(x, 1, \
-             memory_order_relaxed);\n{between}  int r0 = atomic_compare_exchange_strong_explicit(y, &e, 1, \
-             memory_order_release, memory_order_relaxed);\n}}\nexists (0:r0=0)\n"
+            "C t
+{{}}
+P0 (atomic_int* x, atomic_int* y) {{
+{before}  atomic_store_explicit(x, 1, memory_order_relaxed);
+{between}  int r0 = atomic_compare_exchange_strong_explicit(y, &e, 1, memory_order_release, memory_order_relaxed);
+}}
+exists (0:r0=0)
+"
         );
         litmus::write(&normal(&test(&text)))
     };
@@ -285,8 +290,15 @@ fn a_constant_has_one_place_in_the_normal_form() {
 fn ways_to_the_data_that_do_not_matter_go() {
     let settled = |init: &str, helper: &str, write: &str| {
         let text = format!(
-            "C t\n{{ {init} }}\n{helper}\nP0(int *x, atomic_int *y) {{\n{write}\n\
-             atomic_store_explicit(y, 1, memory_order_release);\n}}\nexists (x=0)\n"
+            "C t
+{{ {init} }}
+{helper}
+P0(int *x, atomic_int *y) {{
+{write}
+atomic_store_explicit(y, 1, memory_order_release);
+}}
+exists (x=0)
+"
         );
         // A store of 1 to x before the release, in whatever form.
         let out = settle(&test(&text), 5000, &mut |tests| {
@@ -318,10 +330,19 @@ fn ways_to_the_data_that_do_not_matter_go() {
 fn what_is_only_read_is_its_number() {
     let text = |init: &str, read: &str, written: &str| {
         format!(
-            "C t\n{{ {init} }}\nP0(int *x, atomic_int *k, atomic_int *y) {{\nint r0 = *(x + {read});\n\
-             atomic_store_explicit(y, 1, memory_order_release);\n}}\n\
-             P1(int *x, atomic_int *k, atomic_int *y) {{\nif (atomic_load_explicit(y, memory_order_acquire)) {{\n\
-             *(x + {read}) = 1;\n{written}}}\n}}\nexists (0:r0=1)\n"
+            "C t
+{{ {init} }}
+P0(int *x, atomic_int *k, atomic_int *y) {{
+int r0 = *(x + {read});
+atomic_store_explicit(y, 1, memory_order_release);
+}}
+P1(int *x, atomic_int *k, atomic_int *y) {{
+if (atomic_load_explicit(y, memory_order_acquire)) {{
+*(x + {read}) = 1;
+{written}}}
+}}
+exists (0:r0=1)
+"
         )
     };
     let load = "atomic_load_explicit(k, memory_order_relaxed)";
@@ -346,9 +367,11 @@ fn what_is_only_read_is_its_number() {
 #[test]
 fn a_compare_exchange_becomes_what_it_is_there_for() {
     let start = test(
-        "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int e = 0; atomic_compare_exchange_strong_explicit(x, &e, 1, \
-         memory_order_acq_rel, memory_order_acquire); atomic_store_explicit(y, 1, memory_order_release); }\n\
-         exists (x=1 /\\ y=1)\n",
+        r"C t
+{}
+P0(atomic_int *x, atomic_int *y) { int e = 0; atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_acq_rel, memory_order_acquire); atomic_store_explicit(y, 1, memory_order_release); }
+exists (x=1 /\ y=1)
+",
     );
     let list: Vec<String> = smaller(&start).iter().map(litmus::write).collect();
     for wanted in
@@ -361,7 +384,13 @@ fn a_compare_exchange_becomes_what_it_is_there_for() {
 /// Compound assignments become plain ones.
 #[test]
 fn assignments_that_add_become_plain_ones() {
-    let start = test("C t\n{}\nP0(int *x, int *y) { *x |= 3; (*y)++; }\nexists (x=1 /\\ y=1)\n");
+    let start = test(
+        r"C t
+{}
+P0(int *x, int *y) { *x |= 3; (*y)++; }
+exists (x=1 /\ y=1)
+",
+    );
     let list: Vec<String> = smaller(&start).iter().map(litmus::write).collect();
     for wanted in ["*x = 3;", "*y = 1;"] {
         assert!(list.iter().any(|t| t.contains(wanted)), "{wanted}: {list:?}");
@@ -373,9 +402,12 @@ fn assignments_that_add_become_plain_ones() {
 fn what_a_compare_exchange_says_is_what_it_found() {
     let start = |said: &str| {
         test(&format!(
-            "C t\n{{}}\nP0(atomic_int *x) {{ int e = 1; int r = atomic_compare_exchange_strong_explicit(x, &e, 1, \
-             memory_order_acq_rel, memory_order_acquire){said} }}\nP1(atomic_int *x) {{ *x = 2; }}\n\
-             exists (0:r=1)\n"
+            "C t
+{{}}
+P0(atomic_int *x) {{ int e = 1; int r = atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_acq_rel, memory_order_acquire){said} }}
+P1(atomic_int *x) {{ *x = 2; }}
+exists (0:r=1)
+"
         ))
     };
     for said in [";", " ? 1 : 0;"] {
@@ -392,8 +424,11 @@ fn what_a_compare_exchange_says_is_what_it_found() {
 #[test]
 fn numbers_in_floating_point_become_whole_ones() {
     let start = test(
-        "C t\n{}\nP0(atomic_int *x, float *y) { atomic_store_explicit(x, 1.5f, memory_order_relaxed); *y = 0.0; }\n\
-         exists (x=1)\n",
+        "C t
+{}
+P0(atomic_int *x, float *y) { atomic_store_explicit(x, 1.5f, memory_order_relaxed); *y = 0.0; }
+exists (x=1)
+",
     );
     let list: Vec<String> = reach::simpler(&start).iter().map(litmus::write).collect();
     assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("*y = 0;")), "{list:?}");
@@ -402,11 +437,24 @@ fn numbers_in_floating_point_become_whole_ones() {
 /// A function that only another thread calls is not part of a core.
 #[test]
 fn a_core_has_the_functions_of_its_threads_alone() {
-    let text = "C t\n{}\nint half(int w) {\n  return w;\n}\nint put(int w) {\n  return half(w);\n}\n\
-                P0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, put(1), memory_order_relaxed);\n  \
-                atomic_store_explicit(y, 1, memory_order_release);\n}\n\
-                P1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
-                int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+    let text = r"C t
+{}
+int half(int w) {
+  return w;
+}
+int put(int w) {
+  return half(w);
+}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, put(1), memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1(atomic_int *x, atomic_int *y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\ 1:r1=0)
+";
     // The thread that keeps its orders is to blame.
     let blamed = |weak: &str| {
         core(&test(text), 0, &mut |tests| {
@@ -456,9 +504,18 @@ fn forgets_a_failed_acquire(test: &Test) -> bool {
 fn ways_to_write_one_bug_have_one_core() {
     let key = |locals: &str, body: &str, params: &str, init: &str, helper: &str| {
         let text = format!(
-            "C t\n{{ {init} }}\n{helper}\nP0({params}) {{\n{locals}\n{body}\n}}\n\
-             P1({params}) {{\n atomic_store_explicit(x, 1, memory_order_release);\n}}\n\
-             exists (0:r0=1 /\\ 0:r1=0)\n"
+            r"C t
+{{ {init} }}
+{helper}
+P0({params}) {{
+{locals}
+{body}
+}}
+P1({params}) {{
+ atomic_store_explicit(x, 1, memory_order_release);
+}}
+exists (0:r0=1 /\ 0:r1=0)
+"
         );
         let start = test(&text);
         assert!(forgets_a_failed_acquire(&start), "{text}");
@@ -517,10 +574,16 @@ fn ways_to_write_one_bug_have_one_core() {
 #[test]
 fn what_is_stored_to_be_read_back_and_casts_go() {
     let start = test(
-        "C t\n{ int x[32]; }\nint get(int *p) { return *p; }\nP0(int *x, int *y, atomic_int *z) {\n\
-         __uint128_t r2 = atomic_load_explicit((_Atomic __uint128_t *)(x + 16), memory_order_relaxed);\n\
-         atomic_store_explicit(z, get(y), memory_order_relaxed);\n\
-         int r0 = atomic_load_explicit(z, memory_order_relaxed);\n}\nexists (0:r0=0)\n",
+        "C t
+{ int x[32]; }
+int get(int *p) { return *p; }
+P0(int *x, int *y, atomic_int *z) {
+__uint128_t r2 = atomic_load_explicit((_Atomic __uint128_t *)(x + 16), memory_order_relaxed);
+atomic_store_explicit(z, get(y), memory_order_relaxed);
+int r0 = atomic_load_explicit(z, memory_order_relaxed);
+}
+exists (0:r0=0)
+",
     );
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     let has = |word: &str| list.iter().any(|text| text.contains(word));
@@ -534,9 +597,20 @@ fn what_is_stored_to_be_read_back_and_casts_go() {
 /// that are strongly ordered, inside branches and loops, too.
 #[test]
 fn watchers_are_strong_everywhere() {
-    let text = "C t\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
-         P1(atomic_int *x, atomic_int *y) {\n  for (int i = 0; i < 2; i++) {\n    if (atomic_load_explicit(x, memory_order_relaxed))\n      \
-         atomic_store_explicit(y, 1, memory_order_relaxed);\n    break;\n  }\n}\nexists (y=1)\n";
+    let text = "C t
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+}
+P1(atomic_int *x, atomic_int *y) {
+  for (int i = 0; i < 2; i++) {
+    if (atomic_load_explicit(x, memory_order_relaxed))
+      atomic_store_explicit(y, 1, memory_order_relaxed);
+    break;
+  }
+}
+exists (y=1)
+";
     let strong = litmus::write(&core::strengthened(&test(text), &[0]).unwrap());
     let (own, watcher) = strong.split_once("P1(").unwrap();
     assert!(!own.contains("fence"), "{strong}");
@@ -594,9 +668,12 @@ exists (1:b=1)
 #[test]
 fn a_number_that_two_threads_have_stays_one_number() {
     let start = test(
-        "C t\n{}\nP0(atomic_int *x) { atomic_store_explicit(x, 3, memory_order_relaxed); }\n\
-         P1(atomic_int *x) { int e = 3; atomic_compare_exchange_strong_explicit(x, &e, 5, memory_order_relaxed, \
-         memory_order_relaxed); }\nexists (x=5)\n",
+        "C t
+{}
+P0(atomic_int *x) { atomic_store_explicit(x, 3, memory_order_relaxed); }
+P1(atomic_int *x) { int e = 3; atomic_compare_exchange_strong_explicit(x, &e, 5, memory_order_relaxed, memory_order_relaxed); }
+exists (x=5)
+",
     );
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("e = 1;")), "{list:?}");
@@ -605,17 +682,23 @@ fn a_number_that_two_threads_have_stays_one_number() {
 #[test]
 fn what_a_load_gives_at_the_end_is_in_memory() {
     let start = test(
-        "C t\n{}\nP0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); \
-         int r0 = atomic_load_explicit(x, memory_order_relaxed); }\nexists (0:r0=0)\n",
+        "C t
+{}
+P0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); int r0 = atomic_load_explicit(x, memory_order_relaxed); }
+exists (0:r0=0)
+",
     );
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     let is_it = |t: &String| !t.contains("atomic_load") && t.contains("exists ([x]=0)");
     assert!(list.iter().any(is_it), "{list:?}");
     // A value that is used is still read.
     let used = test(
-        "C t\n{}\nP0(atomic_int *x, atomic_int *y) { int r0 = atomic_load_explicit(x, memory_order_relaxed); \
-         atomic_store_explicit(y, r0, memory_order_relaxed); }\n\
-         P1(atomic_int *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }\nexists (0:r0=0)\n",
+        "C t
+{}
+P0(atomic_int *x, atomic_int *y) { int r0 = atomic_load_explicit(x, memory_order_relaxed); atomic_store_explicit(y, r0, memory_order_relaxed); }
+P1(atomic_int *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (0:r0=0)
+",
     );
     let list: Vec<String> = simpler(&used).iter().map(litmus::write).collect();
     assert!(list.iter().all(|t| t.contains("atomic_load")), "{list:?}");
@@ -624,8 +707,12 @@ fn what_a_load_gives_at_the_end_is_in_memory() {
 #[test]
 fn what_a_function_gives_can_be_observed_once_its_body_stands_in_its_place() {
     let start = test(
-        "C t\n{}\nint give(atomic_int *f) { int r = 0; r = atomic_fetch_add_explicit(f, 1, memory_order_relaxed); \
-         return r; }\nP0(atomic_int *x) { give(x); }\nexists (x=0)\n",
+        "C t
+{}
+int give(atomic_int *f) { int r = 0; r = atomic_fetch_add_explicit(f, 1, memory_order_relaxed); return r; }
+P0(atomic_int *x) { give(x); }
+exists (x=0)
+",
     );
     let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
     let is_it = |t: &String| !t.contains("give") && t.contains("0:r_1=1");
@@ -635,13 +722,19 @@ fn what_a_function_gives_can_be_observed_once_its_body_stands_in_its_place() {
 #[test]
 fn a_core_of_one_width_is_looked_for_in_that_width_and_seen_as_it_was() {
     let core_test = test(
-        "C t\n{}\nP0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }\nexists (x=0)\n",
+        "C t
+{}
+P0(_Atomic __int128 *x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (x=0)
+",
     );
     let core = core(&core_test, 0, &mut |tests| vec![false; tests.len()]);
     let larger = test(
-        "C t\n{}\nP0(atomic_int *y, _Atomic __int128 *z) { atomic_store_explicit(y, 1, memory_order_relaxed); \
-         atomic_store_explicit(z, 1, memory_order_relaxed); \
-         int r0 = atomic_load_explicit(z, memory_order_relaxed); }\nexists (0:r0=0)\n",
+        "C t
+{}
+P0(atomic_int *y, _Atomic __int128 *z) { atomic_store_explicit(y, 1, memory_order_relaxed); atomic_store_explicit(z, 1, memory_order_relaxed); int r0 = atomic_load_explicit(z, memory_order_relaxed); }
+exists (0:r0=0)
+",
     );
     let list: Vec<String> = within(&larger, &core).iter().map(litmus::write).collect();
     let stores: Vec<&String> = list.iter().filter(|t| t.contains("atomic_store")).collect();

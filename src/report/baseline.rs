@@ -86,7 +86,7 @@ impl Baseline {
         };
         let baseline: Baseline = serde_json::from_str(&text).map_err(|e| {
             Diag::new(format!("{}: this is no baseline: {e}", path.display()))
-                .help("`litmake baseline update` writes one from a report")
+                .help("`litmake report baseline` writes one from a report")
         })?;
         if ![BY_TEST, FORMAT].contains(&baseline.baseline) {
             return Err(Diag::new(format!(

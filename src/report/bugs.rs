@@ -297,13 +297,14 @@ pub fn join(a: Finding, b: Finding, limit: Option<usize>) -> Finding {
     best
 }
 
-/// Joins the bugs of a report whose shown passes make them one, and gives all with a shown pass the
-/// id of their whole mechanism; `forms` keeps the ids that they had.
-pub fn join_shown(report: &mut Report) {
+/// Joins the bugs of a report that have one whole mechanism: those of compilers whose pass is shown,
+/// and those of devices. They get the id of the mechanism; `forms` keeps the ids that they had.
+pub fn join_whole(report: &mut Report) {
     let limit = report.kept_occurrences;
     let mut out: Vec<Finding> = Vec::new();
     for mut finding in std::mem::take(&mut report.findings) {
-        if finding.mechanism.as_ref().is_some_and(|m| !m.pass.is_empty()) {
+        let of_device = finding.class == Class::Conformance && finding.forms.is_empty();
+        if finding.mechanism.as_ref().is_some_and(|m| !m.pass.is_empty() || of_device) {
             let before = finding.id.clone();
             finding = finding.identify(&before);
             finding.forms = vec![before];

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Event, Evidence, Execution, Failed};
+use super::passes::Sure;
 
 /// The way in which the code is wrong, compared with the source.
 #[derive(
@@ -33,6 +34,8 @@ pub enum Change {
     Writes,
     /// A value is kept over a call that synchronises.
     Survives,
+    /// Two accesses to one location are seen in the wrong order.
+    Incoherent,
     /// A result that no execution of the source has, in whatever order.
     #[default]
     Value,
@@ -48,35 +51,39 @@ pub struct Mechanism {
     /// The pass, by its short name, if one is shown to be at fault.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pass: String,
+    /// How certain it is which pass is at fault, if passes were looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_certainty: Option<Sure>,
     /// The way in which the code is wrong.
     pub change: Change,
     /// The access that moved or changed, or that is not ordered: `plain load`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub access: String,
+    #[serde(default, alias = "access", skip_serializing_if = "String::is_empty")]
+    pub moved: String,
     /// The operation that it crosses, or that does not order it: `release store`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub operation: String,
+    #[serde(default, alias = "operation", skip_serializing_if = "String::is_empty")]
+    pub crossed: String,
 }
 
 impl Mechanism {
     /// The kind of fault, equal for all tests that show it. Whether an access loads or stores does
     /// not matter to it, nor does the width.
     fn fault(&self, is_plain: bool) -> String {
-        let access = match (is_plain, self.access.starts_with(PLAIN)) {
+        let access = match (is_plain, self.moved.starts_with(PLAIN)) {
             (true, true) => PLAIN,
             _ => "",
         };
         let parts = match self.change {
-            Change::Below | Change::Above if is_fence(&self.operation) => vec![access, FENCE],
+            Change::Below | Change::Above if is_fence(&self.crossed) => vec![access, FENCE],
             Change::Below | Change::Above => vec![access],
-            Change::Load | Change::Store | Change::Removed => vec![group(&self.access)],
-            Change::Earlier | Change::Later if is_fence(&self.operation) => {
-                vec![FENCE, group(&self.access)]
+            Change::Load | Change::Store | Change::Removed => vec![group(&self.moved)],
+            Change::Earlier | Change::Later if is_fence(&self.crossed) => {
+                vec![FENCE, group(&self.moved)]
             }
-            Change::Earlier | Change::Later if self.operation.starts_with(FAILING) => {
-                vec![FAILING, group(&self.operation)]
+            Change::Earlier | Change::Later if self.crossed.starts_with(FAILING) => {
+                vec![FAILING, group(&self.crossed)]
             }
-            Change::Earlier | Change::Later => vec![group(&self.operation)],
+            Change::Earlier | Change::Later => vec![group(&self.crossed)],
+            Change::Incoherent => vec![&*self.crossed, &*self.moved],
             Change::Writes | Change::Survives | Change::Value => Vec::new(),
         };
         format!("{:?} {}", self.change, parts.join(" "))
@@ -102,7 +109,7 @@ impl Mechanism {
 
     /// The fault in a sentence. `family` stands for the target if every target has it.
     pub fn said(&self, family: &str) -> String {
-        let (access, operation) = (a(&self.access), a(&self.operation));
+        let (access, operation) = (a(&self.moved), a(&self.crossed));
         let fault = match self.change {
             Change::Below => format!("{access} moves below {operation}"),
             Change::Above => format!("{access} moves above {operation}"),
@@ -113,6 +120,12 @@ impl Mechanism {
             Change::Later => format!("{operation} does not order {}", after(&access, "later")),
             Change::Writes => "a load writes to what it reads".to_string(),
             Change::Survives => "a value survives a call that synchronises".to_string(),
+            Change::Incoherent => {
+                format!(
+                    "{} of one location come in the wrong order",
+                    two(&self.crossed, &self.moved)
+                )
+            }
             Change::Value => "a result that no order of the accesses gives".to_string(),
         };
         let place = if self.target.is_empty() { family } else { &self.target };
@@ -142,6 +155,14 @@ fn group(words: &str) -> &'static str {
 fn a(words: &str) -> String {
     let article = if words.starts_with(['a', 'e']) { "an" } else { "a" };
     format!("{article} {words}")
+}
+
+/// Two operations in words: `two relaxed loads`, `a plain store and a relaxed load`.
+fn two(first: &str, second: &str) -> String {
+    match first == second {
+        true => format!("two {first}s"),
+        false => format!("{} and {}", a(first), a(second)),
+    }
 }
 
 /// Puts a word behind the article.
@@ -317,6 +338,48 @@ fn of_failed(
     ways(source, failed).into_iter().filter_map(one).collect()
 }
 
+/// The mechanism of an outcome that a device showed, from the execution that its model forbids. The
+/// device's own execution is not known, so all accesses count as being in their places. Where the
+/// order of two accesses to one location is lost, nothing else needs to be wrong.
+pub fn seen(source: &Execution) -> Option<Mechanism> {
+    if let Some((first, second)) = source.fails.iter().find_map(|f| incoherent(source, f)) {
+        let (crossed, moved) = (first.words(), second.words());
+        return Some(Mechanism {
+            change: Change::Incoherent,
+            moved,
+            crossed,
+            ..Mechanism::default()
+        });
+    }
+    let one = |(thread, first, last): (u16, usize, usize)| {
+        let own = |e: &&Event| e.thread == Some(thread);
+        let ops: Vec<Op> = source.events.iter().filter(own).filter_map(Op::of).collect();
+        let at = |event: usize| ops.iter().position(|op| op.event.id == source.events[event].id);
+        let (first, last) = (at(first)?, at(last)?);
+        let (first, last) = around(&ops, first.min(last), first.max(last), source);
+        let place = |n: usize| Found { read: Some(Place::At(n)), written: Some(Place::At(n)) };
+        let found: Vec<Found> = (first..=last).map(place).collect();
+        between(&ops[first..=last], &found)
+    };
+    let all = source.fails.iter().flat_map(|failed| ways(source, failed)).filter_map(one);
+    all.min_by_key(|m| m.key(""))
+}
+
+/// Two accesses of a thread to one location, next to one another in a failed check, whose order in
+/// the thread is all that connects them.
+fn incoherent<'a>(run: &'a Execution, failed: &Failed) -> Option<(Op<'a>, Op<'a>)> {
+    let at = |id: &str| run.events.iter().position(|e| e.id == *id);
+    failed.edges.iter().find_map(|edge| {
+        let (first, second) = (at(&edge.from)?, at(&edge.to)?);
+        let (a, b) = (&run.events[first], &run.events[second]);
+        let communicates = run.rf.iter().chain(&run.co).any(|(x, y)| *x == a.id && *y == b.id);
+        let in_thread = a.thread.is_some() && a.thread == b.thread && first < second;
+        let (a, b) = (Op::of(a)?, Op::of(b)?);
+        let alike = !a.is_fence() && !b.is_fence() && a.place == b.place;
+        (in_thread && alike && !communicates).then_some((a, b))
+    })
+}
+
 /// The ways of a failed check through threads: the first and the last event of each.
 fn ways(run: &Execution, failed: &Failed) -> Vec<(u16, usize, usize)> {
     let mut ids: Vec<&str> = failed.edges.iter().map(|e| &*e.from).collect();
@@ -363,7 +426,12 @@ fn between(ops: &[Op], found: &[Found]) -> Option<Mechanism> {
     let end = ops.len() - 1;
     let make = |change, access: &Op, operation: Option<&Op>| {
         let operation = operation.map(Op::words).unwrap_or_default();
-        Some(Mechanism { change, access: access.words(), operation, ..Mechanism::default() })
+        Some(Mechanism {
+            change,
+            moved: access.words(),
+            crossed: operation,
+            ..Mechanism::default()
+        })
     };
     // An update that lost a half.
     for (op, found) in ops.iter().zip(found).filter(|(op, _)| op.is_update()) {
@@ -536,6 +604,38 @@ mod tests {
             "AArch64: an acquire fence does not order an earlier relaxed read-modify-write"
         );
         assert!(!store.is_alike(&idle) && !store.is_alike(&whole) && !idle.is_alike(&whole));
+    }
+
+    #[test]
+    fn a_device_that_reads_backwards_is_incoherent() {
+        // A larger test, in which other accesses are in order, shows the same.
+        let small = run(
+            "0 a s | W(RLX,A)[x]=1\n1 b l | R(RLX,A)[x]=1\n1 c l | R(RLX,A)[x]=0",
+            &[("a", "b")],
+            "b c a",
+        );
+        let large = run(
+            "0 a s | W(RLX,A)[x]=1\n0 b s | W(RLX,A)[x]=2\n0 c l | R(RLX,A)[x]=2\n\
+             0 d l | R(RLX,A)[x]=1",
+            &[("b", "c"), ("a", "d")],
+            "c d b",
+        );
+        let one = seen(&small).unwrap();
+        assert_eq!(
+            one.said("GPU"),
+            "GPU: two relaxed loads of one location come in the wrong order"
+        );
+        assert_eq!(one.key(""), seen(&large).unwrap().key("another test"));
+        // Message passing is another bug: its fence does not order.
+        let passing = run(
+            "0 a s | W(RLX,A)[x]=1\n0 b f | F(REL)\n0 c s | W(RLX,A)[y]=1\n\
+             1 d l | R(RLX,A)[y]=1\n1 e f | F(ACQ)\n1 f l | R(RLX,A)[x]=0",
+            &[("c", "d")],
+            "a c d f",
+        );
+        let other = seen(&passing).unwrap();
+        assert!(matches!(other.change, Change::Earlier | Change::Later), "{other:?}");
+        assert_ne!(one.key(""), other.key(""));
     }
 
     #[test]

@@ -6,6 +6,8 @@ pub mod audited;
 pub mod baseline;
 pub mod bugs;
 pub mod changes;
+pub mod clause;
+pub mod compilation;
 mod compilers;
 pub mod coverage;
 pub mod evidence;
@@ -36,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use bugs::{Occurrence, Unexplored};
+use compilation::Compilation;
 pub use compilers::{Compiler, compiler_name};
 use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
@@ -423,6 +426,9 @@ pub struct Finding {
     /// The identity: equal for the same bug in each run, whichever profiles, versions of a compiler
     /// and tests show it.
     pub id: String,
+    /// The fault in a sentence, for the title of an issue.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// The class of the bug.
     pub class: Class,
     /// The compilers with the bug, without their versions; or the device.
@@ -496,6 +502,9 @@ pub struct Finding {
     /// The lifted target, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
+    /// How the smallest test is compiled, with each profile of the example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilations: Vec<Compilation>,
     /// Why the outcome is wrong, for the reduced test if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
@@ -774,6 +783,13 @@ impl Report {
         }
         self.verdict.audit = None;
         self
+    }
+
+    /// Gives each finding its title. Nothing that a title is made of may change after this.
+    pub fn entitle(&mut self) {
+        for finding in &mut self.findings {
+            finding.title = finding.fault();
+        }
     }
 
     /// The content of the file.

@@ -146,7 +146,7 @@ pub fn changes(list: &[Changes], all: bool) -> String {
         for test in &c.gone {
             let _ = writeln!(
                 out,
-                "{test}: what the baseline knows of {} -> {} is gone; `litmake baseline update` forgets it",
+                "{test}: what the baseline knows of {} -> {} is gone; `litmake report baseline` forgets it",
                 c.before, c.after
             );
         }

@@ -224,11 +224,17 @@ mod tests {
     use super::*;
     use litmake_litmus as litmus;
 
-    const MP: &str = "C MP+rel\n{}\nP0(atomic_int *x, atomic_int *y) {\n  \
-                      atomic_store_explicit(x, 1, memory_order_relaxed);\n  \
-                      atomic_store_explicit(y, 1, memory_order_release);\n}\n\
-                      P1(atomic_int *y) {\n  int r0 = atomic_load_explicit(y, \
-                      memory_order_acquire);\n}\nexists (1:r0=1)\n";
+    const MP: &str = "C MP+rel
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1(atomic_int *y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+}
+exists (1:r0=1)
+";
 
     fn kept(words: &[&str]) -> bool {
         let words: Vec<Source> = words.iter().map(|w| Source::new("keep", *w)).collect();

@@ -115,10 +115,24 @@ mod tests {
         let read =
             |text: &str| litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
         let tests = [
-            "X86_64 a\n{ x=1; y=2; }\nP0 ;\n movl (y),%eax ;\nexists (0:rax=2)\n",
-            "X86_64 b\n{ y=3; x=1; }\nP0 ;\n movl (y),%eax ;\nexists (0:rax=3)\n",
-            "X86_64 c\n{ y=4; }\nP0 | P1 ;\n movl (y),%eax | movl (y),%eax ;\n\
-             exists (0:rax=4 /\\ 1:rax=4)\n",
+            "X86_64 a
+{ x=1; y=2; }
+P0 ;
+ movl (y),%eax ;
+exists (0:rax=2)
+",
+            "X86_64 b
+{ y=3; x=1; }
+P0 ;
+ movl (y),%eax ;
+exists (0:rax=3)
+",
+            r"X86_64 c
+{ y=4; }
+P0 | P1 ;
+ movl (y),%eax | movl (y),%eax ;
+exists (0:rax=4 /\ 1:rax=4)
+",
         ];
         let arch = read(tests[0]).arch;
         let cat = cat::load(arch.default_model(), &LoadOptions::new(arch)).expect("loads");
@@ -131,7 +145,12 @@ mod tests {
         }
         let mut bad = |name: &str, blanks: &str| {
             let text = format!(
-                "X86_64 {name}\n{{ x=1; }}\nP0 ;\n{blanks} movl (%rbx),%eax ;\nexists (0:rax=1)\n"
+                "X86_64 {name}
+{{ x=1; }}
+P0 ;
+{blanks} movl (%rbx),%eax ;
+exists (0:rax=1)
+"
             );
             let found = simulator.simulate(&read(&text), &model, &Options::default());
             found.expect_err("no address").to_string()

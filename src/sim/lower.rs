@@ -14,6 +14,7 @@ use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_isa as isa;
 use litmake_lang::c11::PlainAtomic;
 use litmake_lang::c11::lower::{self, Dialect};
+use litmake_lang::c11::variables::variables;
 use litmake_litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Symbols, Test, Type, Value,
 };
@@ -125,8 +126,12 @@ impl Program {
         plain_atomic: PlainAtomic,
     ) -> Result<Program> {
         let met = Cell::new(false);
-        let reading = lower::Options { plain_atomic, met: Some(&met) };
         let dialect = dialect.filter(|_| test.arch == Arch::C);
+        let variables = match test.arch {
+            Arch::C => variables(test),
+            _ => Vec::new(),
+        };
+        let reading = lower::Options { plain_atomic, met: Some(&met), variables: &variables };
         let mut locations = Locations::default();
         let features = test.features();
         let isa = isa::with(test.arch, features);

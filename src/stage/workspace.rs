@@ -89,6 +89,12 @@ impl Workspace {
         self.planning.files()
     }
 
+    /// The compilers that planning looked for, to find out what families stand for, with whether
+    /// they are installed.
+    pub fn installed(&self) -> BTreeMap<String, bool> {
+        self.planning.compilers()
+    }
+
     /// The plan for the last content of the files.
     pub fn plan(&self) -> Result<Arc<Plan>> {
         self.planning.plan()

@@ -19,6 +19,7 @@ use super::spirv;
 use super::table;
 use super::trouble;
 pub use super::trouble::first_error;
+use super::variables::take_over;
 use litmake_base::failure::{Failure, FailureKind};
 use litmake_base::stop::{self, Stopping};
 use litmake_isa::{self as isa, Isa};
@@ -27,6 +28,7 @@ use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_loca
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::outline::outline;
 use litmake_lang::c11::readonly::only_read;
+use litmake_lang::c11::variables::variables;
 use litmake_lang::compiled::{
     FAULTS, Kept, compose, declare, is_array, locations, out_name, unit_of,
 };
@@ -148,6 +150,7 @@ impl Compiler<'_> {
             | Language::Cpp
             | Language::Cuda
             | Language::Rust
+            | Language::Go
             | Language::OpenCl
             | Language::Glsl
             | Language::Wgsl => None,
@@ -167,6 +170,13 @@ impl Compiler<'_> {
             ),
             false => test.clone(),
         };
+        if !variables(&test).is_empty()
+            && !matches!(self.profile.language, Language::C | Language::Cpp)
+        {
+            let language = self.profile.language.name();
+            let message = format!("variables that functions name directly, in {language}");
+            return Err(Failure::unsupported(message));
+        }
         let unit = Unit { test, observe };
         // Features that a language lacks are reported before a batch is made.
         if self.profile.language != Language::C {
@@ -319,8 +329,18 @@ impl Compiler<'_> {
         Ok(match self.profile.arch {
             Arch::Ptx => Code::Ptx(ptx::module::Module::read(&text())?),
             Arch::Spirv => Code::Spirv(text().into_owned()),
-            arch => Code::Machine(Image::new(arch, output, self.runtime.libraries())?.into()),
+            _ => Code::Machine(self.image(output)?.into()),
         })
+    }
+
+    /// Machine code, placed in memory.
+    pub(super) fn image(&self, output: &[u8]) -> Result<Image, Failure> {
+        let arch = self.profile.arch;
+        match self.profile.language {
+            // Go has no object files but its own, so the tests are in a program.
+            Language::Go => Image::of_program(arch, output, &[]),
+            _ => Image::new(arch, output, self.runtime.libraries()),
+        }
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -407,15 +427,20 @@ impl Compiler<'_> {
                 let buffers = buffers(test, &options).into_iter().enumerate();
                 buffers.map(|(i, (name, _))| (spirv::binding(n, i), name)).collect()
             }
-            Storage::Params => Vec::new(),
-            _ => shared_locations(test)
-                .into_iter()
-                .flat_map(|(name, _)| {
-                    let global = options.storage == Storage::Globals;
-                    let symbols = language.symbols(&options.global_name(&name), global);
-                    symbols.into_iter().map(move |symbol| (symbol, name.clone()))
-                })
-                .collect(),
+            storage => {
+                let stored = match storage {
+                    Storage::Params => variables(test),
+                    Storage::Globals | Storage::Statics => shared_locations(test),
+                };
+                let symbols = |name: &str| {
+                    let global = storage == Storage::Globals;
+                    language.symbols(&options.global_name(name), global)
+                };
+                let pairs = stored.into_iter().flat_map(|(name, _)| {
+                    symbols(&name).into_iter().map(move |symbol| (symbol, name.clone()))
+                });
+                pairs.collect()
+            }
         };
         let mut threads = Vec::new();
         let mut locals = Vec::new();
@@ -445,7 +470,10 @@ impl Compiler<'_> {
                     params.push(name);
                 }
             }
-            let function = if shader { "main".to_string() } else { options.function_name(&f.name) };
+            let function = match shader {
+                true => "main".to_string(),
+                false => language.function_symbol(&options.function_name(&f.name)),
+            };
             threads.push((function, params));
         }
         Ok(Frame { init, globals, threads, locals })
@@ -509,7 +537,8 @@ impl Compiler<'_> {
         mut listing: Option<&mut Vec<Vec<Listed>>>,
     ) -> Result<Test, Failure> {
         let test = &unit.test;
-        let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
+        let Frame { mut init, mut globals, threads: functions, locals } = self.frame(unit, n)?;
+        take_over(test, image, &mut globals, &mut init);
         let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
         let (members, published) = (members(test), published(test));
         let mut threads = Vec::new();

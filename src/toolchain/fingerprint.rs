@@ -44,6 +44,10 @@ const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 const KERNEL_PROBE: &str = "C probe\n{ }\nP0 (int *x) {\n  int r0 = READ_ONCE(*x);\n}\n\
     P1 (int *x) {\n  WRITE_ONCE(*x, 1);\n}\nexists (0:r0=1)\n";
 
+/// The same with the only order that Go has.
+const GO_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  int r0 = atomic_load(x);\n}\n\
+    P1 (atomic_int* x) {\n  atomic_store(x, 1);\n}\nexists (0:r0=1)\n";
+
 /// The same with relaxed accesses.
 const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
     int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\n\
@@ -53,6 +57,7 @@ const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 fn probe(profile: &Profile) -> &'static str {
     match profile.language {
         Language::Kernel => KERNEL_PROBE,
+        Language::Go => GO_PROBE,
         // WGSL has no orders.
         Language::Wgsl => RELAXED_PROBE,
         Language::C

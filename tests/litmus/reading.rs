@@ -46,8 +46,17 @@ const UINT64: Type = Type::Int { bytes: 8, signed: false };
 #[test]
 fn header() {
     let test = read(
-        "AArch64 MP+dmb.sy+addr.litmus\n\"a title\n  of two lines\"\n(* a (* nested *) comment *)\n\
-         Cycle=Rfe DMB.SYdRR {Fre}\nHash = 12 \nstray words\n{}\n P0 ;\n NOP ;\n",
+        r#"AArch64 MP+dmb.sy+addr.litmus
+"a title
+  of two lines"
+(* a (* nested *) comment *)
+Cycle=Rfe DMB.SYdRR {Fre}
+Hash = 12 
+stray words
+{}
+ P0 ;
+ NOP ;
+"#,
     );
     assert_eq!(test.arch, Arch::AArch64);
     assert_eq!(test.name, "MP+dmb.sy+addr");
@@ -66,10 +75,13 @@ fn header() {
 #[test]
 fn initial_states() {
     let test = read(
-        "AArch64 T\n{ 0:X1=x; P0:X2 = &y[1]; uint64_t z=0xffffffffffffffff; [w]=-1; v;\n\
-         int *p = x; *q=x; _Atomic(int8_t) a; const volatile unsigned long long b=010;\n\
-         atomic_int* c; uint64_t 0:X3=0b101; 0:X4=P0:L; __int128 d=-0x1; struct s e; 0:X5=0:L }\n\
-         P0 ;\n L: NOP ;\n",
+        "AArch64 T
+{ 0:X1=x; P0:X2 = &y[1]; uint64_t z=0xffffffffffffffff; [w]=-1; v;
+int *p = x; *q=x; _Atomic(int8_t) a; const volatile unsigned long long b=010;
+atomic_int* c; uint64_t 0:X3=0b101; 0:X4=P0:L; __int128 d=-0x1; struct s e; 0:X5=0:L }
+P0 ;
+ L: NOP ;
+",
     );
     let int8 = Type::Int { bytes: 1, signed: true };
     let boxed = |t: &Type| Arc::new(t.clone());
@@ -103,7 +115,11 @@ fn initial_states() {
 #[test]
 fn arrays() {
     let test = read(
-        "C T\n{ int x[2]; uint64_t y[2] = {1, &x[1]}; }\nP0 () {}\nforall (x={0,0} /\\ y[0]=1)\n",
+        r"C T
+{ int x[2]; uint64_t y[2] = {1, &x[1]}; }
+P0 () {}
+forall (x={0,0} /\ y[0]=1)
+",
     );
     assert_eq!(test.init[0].ty, Some(Type::Array(Arc::new(Type::INT), 2)));
     assert_eq!(test.init[0].value, None);
@@ -139,8 +155,15 @@ fn registers_of_every_dialect() {
 #[test]
 fn tables() {
     let test = read(
-        "AArch64 T\n{}\n P0 (* one *) | P1:  ;\n MOV X0,#1 | L0: L1 : LDR X0, [X1, #8]! ;\n\
-         | (* nothing *) ;\n L2: | B.NE (* back *) L0 ;\n STP X0,X1,[X2] | L3: ;\n L4: | ;\n",
+        "AArch64 T
+{}
+ P0 (* one *) | P1:  ;
+ MOV X0,#1 | L0: L1 : LDR X0, [X1, #8]! ;
+| (* nothing *) ;
+ L2: | B.NE (* back *) L0 ;
+ STP X0,X1,[X2] | L3: ;
+ L4: | ;
+",
     );
     assert_eq!(
         lines(&test, 0),
@@ -160,8 +183,13 @@ fn tables() {
 #[test]
 fn symbolic_registers() {
     let test = read(
-        "AArch64 T\n{ uint64_t %x=x; 1:%y=y; 1:X28=7; }\n P0 | P1 ;\n\
-         STR W%x,[X%x] | LDR X27,[%y] ;\n | STR W27,[X%x] ;\nexists (1:%y=1)\n",
+        "AArch64 T
+{ uint64_t %x=x; 1:%y=y; 1:X28=7; }
+ P0 | P1 ;
+STR W%x,[X%x] | LDR X27,[%y] ;
+ | STR W27,[X%x] ;
+exists (1:%y=1)
+",
     );
     assert_eq!(lines(&test, 0), [(vec![], "STR W28,[X28]")]);
     assert_eq!(lines(&test, 1), [(vec![], "LDR X27,[X26]"), (vec![], "STR W27,[X25]")]);
@@ -173,10 +201,15 @@ fn symbolic_registers() {
 #[test]
 fn c_functions() {
     let test = read(
-        "C T\n{ x=1; }\n(* about *) static int f(int a) { return a; } // one\n\
-         void P0 (atomic_int* x) { /* } */ int r0 = 1; { } // }\n }\n/* two */\n\
-         int g(void) { return 2; }\nP1 (int *x) { *x = 1; }\n\
-         locations [x; 0:r0 uint8_t; x int*;] filter x=1 exists (0:r0=1) (* end *)",
+        "C T
+{ x=1; }
+(* about *) static int f(int a) { return a; } // one
+void P0 (atomic_int* x) { /* } */ int r0 = 1; { } // }
+ }
+/* two */
+int g(void) { return 2; }
+P1 (int *x) { *x = 1; }
+locations [x; 0:r0 uint8_t; x int*;] filter x=1 exists (0:r0=1) (* end *)",
     );
     let name = |b: &Body| match b {
         Body::C(f) => f.name.clone(),
@@ -194,8 +227,18 @@ fn c_functions() {
 /// `\/` is weaker than `/\`, which is weaker than `=>`: the order is herd's, and unusual.
 #[test]
 fn precedence() {
-    let prop =
-        |text: &str| read(&format!("PPC T\n{{}}\n P0 ;\n sync ;\nexists {text}\n")).condition.prop;
+    let prop = |text: &str| {
+        read(&format!(
+            "PPC T
+{{}}
+ P0 ;
+ sync ;
+exists {text}
+"
+        ))
+        .condition
+        .prop
+    };
     let [a, b, c] = ["a", "b", "c"].map(|n| eq(mem(n), 1));
     let implies = |p: &Prop, q: &Prop| Prop::Implies(Box::new(p.clone()), Box::new(q.clone()));
     let not = |p: &Prop| Prop::Not(Box::new(p.clone()));
@@ -214,8 +257,18 @@ fn precedence() {
 
 #[test]
 fn operands() {
-    let prop =
-        |text: &str| read(&format!("PPC T\n{{}}\n P0 ;\n L0: sync ;\n{text}\n")).condition.prop;
+    let prop = |text: &str| {
+        read(&format!(
+            "PPC T
+{{}}
+ P0 ;
+ L0: sync ;
+{text}
+"
+        ))
+        .condition
+        .prop
+    };
     let r = || reg(0, "r1");
     assert_eq!(prop("exists 0:r1=x"), Prop::Cmp(r(), CmpOp::Eq, Operand::Value(addr("x", 0))));
     assert_eq!(prop("exists 0:r1<>[x]"), Prop::Cmp(r(), CmpOp::Ne, Operand::Place(mem("x"))));

@@ -373,7 +373,14 @@ proptest! {
     #[test]
     fn no_text_panics(text in "\\PC{0,60}", tail in any::<Vec<u8>>()) {
         let tail = String::from_utf8_lossy(&tail).into_owned();
-        for head in ["", "C T\n{", "AArch64 T\n{}\n P0 ;\n", "X86 T\n{}\n P0 ;\n NOP ;\nexists ("] {
+        for head in ["", "C T\n{", "AArch64 T
+{}
+ P0 ;
+", "X86 T
+{}
+ P0 ;
+ NOP ;
+exists ("] {
             let _ = read(&Source::new("t", format!("{head}{text}{tail}")));
         }
         let _ = log::read(&Source::new("t", format!("Test A Allowed\nStates 2\n{text}\n{tail}")));
@@ -386,7 +393,14 @@ proptest! {
 #[test]
 fn what_is_read_can_be_printed_and_read() {
     let test = |init: &str, condition: &str| {
-        format!("AArch64 t\n{{ {init} }}\n P0 ;\n LDR W0,[X1] ;\nexists {condition}\n")
+        format!(
+            "AArch64 t
+{{ {init} }}
+ P0 ;
+ LDR W0,[X1] ;
+exists {condition}
+"
+        )
     };
     let nots = |n: usize, inner: &str| format!("{}({inner})", "not ".repeat(n));
     let texts = [

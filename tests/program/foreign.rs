@@ -293,3 +293,57 @@ fn the_disassembly_stands_beside_what_it_became_and_the_source() {
         assert!(lines.iter().filter(is_source).count() >= 2, "{profile}: {text}");
     }
 }
+
+/// Code that checks something before it stores, and says what it did.
+const CHECKED: &str = "extern void abort(void);\nextern int printf(const char *, ...);\n\
+extern int asked(int *);\n\
+void checked(int *x, int *y) {\n  if (*x == 7) abort();\n  __atomic_store_n(y, 1, __ATOMIC_RELEASE);\n  \
+printf(\"done\");\n}\n\
+int asks(int *x) {\n  return asked(x) + *x;\n}\n";
+
+#[test]
+fn calls_do_what_is_said_of_them() {
+    if !here("gcc-12") {
+        return;
+    }
+    let s = Scratch::with(&[("checked.c", CHECKED)]);
+    compiled(&s, &["-O2", "-fno-stack-protector", "-c", "checked.c"]);
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "checked"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("Calls=abort=never printf=nothing"), "{text}");
+    // Whoever finds 7 never gets to the store.
+    let (status, text) = s.litmake(&[
+        "lift",
+        "checked.o",
+        "-f",
+        "checked",
+        "--init",
+        "int x=7",
+        "-o",
+        "seven.litmus",
+    ]);
+    assert_eq!(status, 0, "{text}");
+    let (_, text) = s.litmake(&["sim", "seven.litmus"]);
+    assert!(!text.contains("y=1"), "{text}");
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "asks"]);
+    assert_eq!(status, 3, "{text}");
+    assert!(text.contains("a call of `asked`"), "{text}");
+    let lifted = [
+        "lift",
+        "checked.o",
+        "-f",
+        "asks",
+        "--call",
+        "asked=40",
+        "--init",
+        "int x=2",
+        "--result",
+        "P0",
+    ];
+    let (status, text) = s.litmake(&[&lifted[..], &["-o", "asks.litmus"]].concat());
+    assert_eq!(status, 0, "{text}");
+    let (_, text) = s.litmake(&["sim", "asks.litmus"]);
+    assert!(text.contains("=42;"), "{text}");
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "asks", "--call", "asked=soon"]);
+    assert!(status == 2 && text.contains("`soon` is not `nothing`, `never` or a number"), "{text}");
+}

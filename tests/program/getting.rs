@@ -358,6 +358,36 @@ fn three_nights_of_the_job_for_gitlab_are_red_green_and_red_for_what_is_new() {
     }
 }
 
+/// A wheel brings the program as a command, and takes nothing from a network.
+fn installed_by_pip(wheel: &Path) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pip = Command::new("python3");
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--disable-pip-version-check",
+        "--prefix",
+    ]);
+    if !Command::new("python3").args(["-m", "pip", "--version"]).output().unwrap().status.success()
+    {
+        eprintln!("skipped: installed_by_pip needs pip: python3 has none");
+        return;
+    }
+    ok(pip.arg(dir.path()).arg(wheel).output().unwrap());
+    let command = dir.path().join("bin/litmake");
+    let version = ok(Command::new(&command).arg("--version").output().unwrap());
+    assert_eq!(version, format!("litmake {}\n", env!("CARGO_PKG_VERSION")));
+    // The reader's own test, judged by what is there: three commands.
+    let s = Scratch::with(&[("mine.litmus", crate::scratch::IDEMPOTENT)]);
+    let mut check = s.program(&command, &["check", "mine.litmus", "-p", "clang-14"]);
+    let (status, out, err) = crate::scratch::streams(&mut check);
+    let found = if litmake_needs::here("clang-14") { 1 } else { return };
+    assert!(status == found && out.contains("1 finding"), "{out}{err}");
+}
+
 #[test]
 fn packages_have_the_program_and_all_that_belongs_to_it() {
     if !litmake_needs::here("dpkg-deb") {
@@ -374,6 +404,9 @@ fn packages_have_the_program_and_all_that_belongs_to_it() {
         found.unwrap_or_else(|| panic!("no {end} in {made:?}"))
     };
     let (deb, archive) = (ends(".deb"), ends(".tar.gz"));
+    if litmake_needs::here("python3") {
+        installed_by_pip(ends(".whl"));
+    }
     let (system, prefix) = (dir.path().join("system"), dir.path().join("prefix"));
     ok(Command::new("dpkg-deb").arg("-x").arg(deb).arg(&system).output().unwrap());
     std::fs::create_dir(&prefix).unwrap();
@@ -389,10 +422,7 @@ fn packages_have_the_program_and_all_that_belongs_to_it() {
         // It stands alone: models, profiles and pipelines are in it.
         let elsewhere = tempfile::tempdir().unwrap();
         let mut run = Command::new("sh");
-        run.args([
-            "-ec",
-            "litmake pipelines --copy p quickstart && litmake run p/quickstart.yaml source",
-        ]);
+        run.args(["-ec", "litmake run quickstart source"]);
         let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
         ok(run
             .current_dir(&elsewhere)

@@ -222,7 +222,13 @@ fn a_wait_inside_of_its_own_section_is_refused() {
     let body = "rcu_read_lock(); WRITE_ONCE(*x, 1); synchronize_rcu(); rcu_read_unlock();";
     let s = Scratch::with(&[(
         "gp.litmus",
-        &format!("C gp\n{{}}\nP0(int *x) {{ {body} }}\nexists (x=1)\n"),
+        &format!(
+            "C gp
+{{}}
+P0(int *x) {{ {body} }}
+exists (x=1)
+"
+        ),
     )]);
     let (status, said) =
         s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "gp.litmus"]);

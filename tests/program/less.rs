@@ -142,7 +142,7 @@ const COMMANDS: &[(&[&str], i32, &str)] = &[
     (&["merge", "part-1.json"], 3, "part 2 of 2 is missing"),
     (&["history", "list", "--history", "none"], 2, "no record of runs"),
     (&["site", "pages", "--history", "none"], 2, "no record of runs"),
-    (&["abi", "--profile", "mine"], 3, "nothing judged"),
+    (&["abi", "--profile", "mine"], 2, "two profiles are needed"),
     (&["table", "fails.json"], 3, "nothing judged"),
     (&["table", "--abi", "whole.json"], 2, "nothing was mixed"),
     (&["passes", "--profile", "mine", "tests/sb.litmus"], 3, "nothing judged"),

@@ -116,12 +116,21 @@ fn arm_has_more_locations_than_registers() {
     let s = Scratch::with(&[]);
     s.write(
         "many.litmus",
-        "C many\n{}\n\
-         P0(volatile long long *z, volatile long long *y, volatile long long *b, volatile long long *a) {\n\
-           long long r0 = *y;\n  if (r0 == 1) {\n    long long r1 = *z;\n    long long r2 = *a;\n\
-             if (r2 == 0) {\n      *b = 1;\n    }\n  }\n}\n\
-         P1(volatile long long *y) { *y = 1; }\n\
-         exists (0:r0=1 /\\ 0:r1=0 /\\ 0:r2=0)\n",
+        r"C many
+{}
+P0(volatile long long *z, volatile long long *y, volatile long long *b, volatile long long *a) {
+long long r0 = *y;
+  if (r0 == 1) {
+    long long r1 = *z;
+    long long r2 = *a;
+if (r2 == 0) {
+      *b = 1;
+    }
+  }
+}
+P1(volatile long long *y) { *y = 1; }
+exists (0:r0=1 /\ 0:r1=0 /\ 0:r2=0)
+",
     );
     for level in ["O0", "O2"] {
         let profile = format!("clang-16-armv7-{level}");

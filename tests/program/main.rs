@@ -18,14 +18,18 @@ mod getting;
 mod history;
 mod hunt;
 mod identity;
+mod init;
 mod judge;
 mod judged;
 mod kernel;
 mod less;
 mod lift;
 mod manners;
+mod mapping;
+mod mistakes;
 #[path = "../common/mixes.rs"]
 mod mixes;
+mod naming;
 mod newer;
 mod passes;
 #[path = "../common/promoted.rs"]

@@ -25,7 +25,15 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
     let s = desk();
     s.write("wrong.litmus", &SB.replacen("(x, 1,", "(x, ,", 1));
     s.write("name.litmus", &SB.replacen("atomic_load_", "atomic_lod_", 1));
-    s.write("lisa.litmus", "LISA mp\n{}\n P0 ;\n w[] x 1 ;\nexists (x=1)\n");
+    s.write(
+        "lisa.litmus",
+        "LISA mp
+{}
+ P0 ;
+ w[] x 1 ;
+exists (x=1)
+",
+    );
     s.write(
         "keep.yaml",
         "stages:\n  - { name: tests, generate: { files: sb.litmus, keep: [threads=9] } }\n",
@@ -118,8 +126,13 @@ fn files_of_herd_say_what_they_say_there() {
     let s = desk();
     let asm = |name: &str| {
         format!(
-            "X86_64 {name}\n{{}}\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
-             movl (y),%eax | movl (x),%eax ;\nexists (0:rax=0 /\\ 1:rax=0)\n"
+            r"X86_64 {name}
+{{}}
+ P0 | P1 ;
+ movl $1,(x) | movl $1,(y) ;
+ movl (y),%eax | movl (x),%eax ;
+exists (0:rax=0 /\ 1:rax=0)
+"
         )
     };
     s.write("a.litmus", &asm("A"));

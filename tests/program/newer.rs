@@ -47,8 +47,13 @@ fn questions_of_a_library_that_are_functions_are_followed() {
     if need(command, found).is_none() {
         return;
     }
-    let wide = "C wide\n{}\nP0 (_Atomic __int128 *x) {\n  __int128 r0 = atomic_load_explicit(x, memory_order_acquire);\n\
-                }\nexists (0:r0=1)\n";
+    let wide = "C wide
+{}
+P0 (_Atomic __int128 *x) {
+  __int128 r0 = atomic_load_explicit(x, memory_order_acquire);
+}
+exists (0:r0=1)
+";
     let s = Scratch::with(&[("wide.litmus", wide)]);
     for (profile, load, other) in
         [("gcc-16-aarch64-O2", "LDAXP", "LDP"), ("gcc-16-aarch64-armv8.4-a-O2", "LDP", "LDAXP")]

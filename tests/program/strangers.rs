@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use crate::scratch::{SB, Scratch, streams};
 
 /// What lies outside and must not get out.
-const SECRET: &str =
-    "C secret\n{ hunter2 }\nP0 (atomic_int* x) { nonsense hunter2 }\nexists (0:r0=1)\n";
+const SECRET: &str = "C secret
+{ hunter2 }
+P0 (atomic_int* x) { nonsense hunter2 }
+exists (0:r0=1)
+";
 
 /// A tree in a folder, with files beside it.
 struct Tree(Scratch);

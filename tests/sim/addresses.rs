@@ -48,24 +48,44 @@ fn refused(text: &str, because: &str) {
 #[test]
 fn a_table_of_the_own_thread() {
     expect(
-        "AArch64 t\n{ uint64_t t[3]={3,5,8}; 0:X1=k; 1:X1=k; 1:X3=t; }\nP0 | P1 ;\n\
-         MOV W0,#2 | LDR W0,[X1] ;\nSTR W0,[X1] | LDR X2,[X3,X0,LSL #3] ;\nexists (1:X2=8)\n",
+        "AArch64 t
+{ uint64_t t[3]={3,5,8}; 0:X1=k; 1:X1=k; 1:X3=t; }
+P0 | P1 ;
+MOV W0,#2 | LDR W0,[X1] ;
+STR W0,[X1] | LDR X2,[X3,X0,LSL #3] ;
+exists (1:X2=8)
+",
         &["1:X2=3;", "1:X2=8;"],
     );
     expect(
-        "ARM t\n{ int t[2]={7,9}; 0:R1=k; 1:R1=k; 1:R3=t; }\nP0 | P1 ;\n\
-         MOV R0,#4 | LDR R0,[R1] ;\nSTR R0,[R1] | LDR R2,[R3,R0] ;\nexists (1:R2=9)\n",
+        "ARM t
+{ int t[2]={7,9}; 0:R1=k; 1:R1=k; 1:R3=t; }
+P0 | P1 ;
+MOV R0,#4 | LDR R0,[R1] ;
+STR R0,[R1] | LDR R2,[R3,R0] ;
+exists (1:R2=9)
+",
         &["1:R2=7;", "1:R2=9;"],
     );
     expect(
-        "X86_64 t\n{ uint64_t t[2]={7,9}; 1:rdx=t; }\nP0 | P1 ;\n\
-         movq $1,(k) | movq (k),%rax ;\n | movq (%rdx,%rax,8),%rbx ;\nexists (1:rbx=9)\n",
+        "X86_64 t
+{ uint64_t t[2]={7,9}; 1:rdx=t; }
+P0 | P1 ;
+movq $1,(k) | movq (k),%rax ;
+ | movq (%rdx,%rax,8),%rbx ;
+exists (1:rbx=9)
+",
         &["1:rbx=7;", "1:rbx=9;"],
     );
     expect(
-        "RISCV t\n{ int64_t t[2]={7,9}; 0:x6=k; 1:x6=k; 1:x7=t; }\nP0 | P1 ;\n\
-         ori x5,x0,8 | ld x5,0(x6) ;\nsd x5,0(x6) | add x8,x7,x5 ;\n | ld x9,0(x8) ;\n\
-         exists (1:x9=9)\n",
+        "RISCV t
+{ int64_t t[2]={7,9}; 0:x6=k; 1:x6=k; 1:x7=t; }
+P0 | P1 ;
+ori x5,x0,8 | ld x5,0(x6) ;
+sd x5,0(x6) | add x8,x7,x5 ;
+ | ld x9,0(x8) ;
+exists (1:x9=9)
+",
         &["1:x9=7;", "1:x9=9;"],
     );
 }
@@ -74,9 +94,15 @@ fn a_table_of_the_own_thread() {
 #[test]
 fn a_table_that_is_filled_first() {
     expect(
-        "AArch64 t\n{ uint64_t t[2]; 0:X1=k; 1:X1=k; 1:X3=t; }\nP0 | P1 ;\n\
-         MOV W0,#1 | MOV X4,#6 ;\nSTR W0,[X1] | STR X4,[X3,#8] ;\n | LDR W0,[X1] ;\n\
-         | LDR X2,[X3,X0,LSL #3] ;\nexists (1:X2=6)\n",
+        "AArch64 t
+{ uint64_t t[2]; 0:X1=k; 1:X1=k; 1:X3=t; }
+P0 | P1 ;
+MOV W0,#1 | MOV X4,#6 ;
+STR W0,[X1] | STR X4,[X3,#8] ;
+ | LDR W0,[X1] ;
+| LDR X2,[X3,X0,LSL #3] ;
+exists (1:X2=6)
+",
         &["1:X2=0;", "1:X2=6;"],
     );
 }
@@ -86,11 +112,13 @@ fn every_element_of_an_array() {
     let index = |at: u32| {
         expect(
             &format!(
-                "C t\n{{ int m[40]; atomic_int k=0; }}\n\
-                 P0(atomic_int* k) {{ atomic_store_explicit(k, {at}, memory_order_relaxed); }}\n\
-                 P1(int* m, atomic_int* k) {{ m[{at}] = 1;\n\
-                 int i = atomic_load_explicit(k, memory_order_relaxed); int r0 = m[i]; }}\n\
-                 exists (1:r0=1)\n"
+                "C t
+{{ int m[40]; atomic_int k=0; }}
+P0(atomic_int* k) {{ atomic_store_explicit(k, {at}, memory_order_relaxed); }}
+P1(int* m, atomic_int* k) {{ m[{at}] = 1;
+int i = atomic_load_explicit(k, memory_order_relaxed); int r0 = m[i]; }}
+exists (1:r0=1)
+"
             ),
             &["1:r0=0;", "1:r0=1;"],
         );
@@ -102,9 +130,14 @@ fn every_element_of_an_array() {
 #[test]
 fn an_offset_that_is_no_multiple_of_the_size() {
     expect(
-        "AArch64 t\n{ uint64_t x=0x1122334455667788; uint64_t k=0; 0:X1=k; 1:X1=k; 1:X3=x; }\n\
-         P0 | P1 ;\nMOV X0,#1 | LDR X0,[X1] ;\nSTR X0,[X1] | ADD X5,X3,X0 ;\n | LDRH W4,[X5] ;\n\
-         exists (1:X4=26231)\n",
+        "AArch64 t
+{ uint64_t x=0x1122334455667788; uint64_t k=0; 0:X1=k; 1:X1=k; 1:X3=x; }
+P0 | P1 ;
+MOV X0,#1 | LDR X0,[X1] ;
+STR X0,[X1] | ADD X5,X3,X0 ;
+ | LDRH W4,[X5] ;
+exists (1:X4=26231)
+",
         &["1:X4=26231;", "1:X4=30600;"],
     );
 }
@@ -113,9 +146,15 @@ fn an_offset_that_is_no_multiple_of_the_size() {
 #[test]
 fn a_tagged_pointer() {
     expect(
-        "AArch64 t\n{ 0:X1=p; 0:X2=x; 1:X1=p; int x=7; uint64_t p=y; int y=5; }\nP0 | P1 ;\n\
-         ORR X3,X2,#1 | LDR X4,[X1] ;\nSTR X3,[X1] | AND X5,X4,#-2 ;\n | AND X6,X4,#1 ;\n\
-         | LDR W7,[X5] ;\nexists (1:X6=1 /\\ 1:X7=7)\n",
+        r"AArch64 t
+{ 0:X1=p; 0:X2=x; 1:X1=p; int x=7; uint64_t p=y; int y=5; }
+P0 | P1 ;
+ORR X3,X2,#1 | LDR X4,[X1] ;
+STR X3,[X1] | AND X5,X4,#-2 ;
+ | AND X6,X4,#1 ;
+| LDR W7,[X5] ;
+exists (1:X6=1 /\ 1:X7=7)
+",
         &["1:X6=0; 1:X7=5;", "1:X6=1; 1:X7=7;"],
     );
 }
@@ -124,14 +163,24 @@ fn a_tagged_pointer() {
 fn an_address_that_leads_nowhere_is_an_error() {
     // Past the end, in one execution of two.
     refused(
-        "AArch64 t\n{ uint64_t t[2]={7,9}; 0:X1=k; 1:X1=k; 1:X3=t; }\nP0 | P1 ;\n\
-         MOV W0,#2 | LDR W0,[X1] ;\nSTR W0,[X1] | LDR X2,[X3,X0,LSL #3] ;\nexists (1:X2=9)\n",
+        "AArch64 t
+{ uint64_t t[2]={7,9}; 0:X1=k; 1:X1=k; 1:X3=t; }
+P0 | P1 ;
+MOV W0,#2 | LDR W0,[X1] ;
+STR W0,[X1] | LDR X2,[X3,X0,LSL #3] ;
+exists (1:X2=9)
+",
         "t+16 is outside of it",
     );
     // A null pointer.
     refused(
-        "AArch64 t\n{ uint64_t p=0; 0:X1=p; 0:X2=x; 1:X1=p; int x=7; }\nP0 | P1 ;\n\
-         STR X2,[X1] | LDR X4,[X1] ;\n | LDR W5,[X4] ;\nexists (1:X5=7)\n",
+        "AArch64 t
+{ uint64_t p=0; 0:X1=p; 0:X2=x; 1:X1=p; int x=7; }
+P0 | P1 ;
+STR X2,[X1] | LDR X4,[X1] ;
+ | LDR W5,[X4] ;
+exists (1:X5=7)
+",
         "",
     );
 }
@@ -147,15 +196,25 @@ fn a_counter_of_tries_ends_no_loop() {
         )
     };
     for count in ["", "n++;"] {
-        let text = format!("C t\n{{ }}\n{}{}exists (x=2)\n", thread(0, count), thread(1, count));
+        let text = format!(
+            "C t
+{{ }}
+{}{}exists (x=2)
+",
+            thread(0, count),
+            thread(1, count)
+        );
         for answer in answers(&text, None) {
             let outcomes = answer.expect("an answer");
             assert!(outcomes.cut && outcomes.states.len() == 1, "{text}\n{:?}", outcomes.states);
         }
     }
-    let text = "C t\n{ }\nP0(atomic_int* x) { int r0 = 0; for (int i = 0; i < 4; i++) { if (\
-        atomic_load_explicit(x, memory_order_relaxed)) r0++; } }\n\
-        P1(atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }\nexists (0:r0=4)\n";
+    let text = "C t
+{ }
+P0(atomic_int* x) { int r0 = 0; for (int i = 0; i < 4; i++) { if (atomic_load_explicit(x, memory_order_relaxed)) r0++; } }
+P1(atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (0:r0=4)
+";
     for answer in &answers(text, None)[..3] {
         let outcomes = answer.as_ref().expect("an answer");
         assert!(!outcomes.cut && outcomes.states.len() == 5, "{:?}", outcomes.states);
@@ -166,12 +225,29 @@ fn a_counter_of_tries_ends_no_loop() {
 /// models that were written for herd, which has none. All engines see the same.
 #[test]
 fn a_branch_on_a_store_conditional() {
-    let power = "PPC t\n{ 0:r2=x; 0:r4=y; 1:r2=x; 1:r4=y; }\nP0 | P1 ;\nlwz r1,0(r2) | li r3,2 ;\n\
-        xor r3,r1,r1 | lwarx r1,r0,r4 ;\naddi r3,r3,1 | stwcx. r3,r0,r4 ;\nstw r3,0(r4) | bne L ;\n\
-        | li r5,1 ;\n | stw r5,0(r2) ;\n | L: ;\nexists (y=2 /\\ 0:r1=1 /\\ 1:r1=1)\n";
-    let riscv = "RISCV t\n{ 0:x6=x; 1:x6=x; 1:x8=y; }\nP0 | P1 ;\nli x5,1 | li x9,1 ;\n\
-        sw x5,0(x6) | lr.w x5,0(x6) ;\n | sc.w x7,x9,0(x6) ;\n | bne x7,x0,L ;\n | sw x9,0(x8) ;\n | L: ;\n\
-        exists (1:x7=0 /\\ 1:x5=1)\n";
+    let power = r"PPC t
+{ 0:r2=x; 0:r4=y; 1:r2=x; 1:r4=y; }
+P0 | P1 ;
+lwz r1,0(r2) | li r3,2 ;
+xor r3,r1,r1 | lwarx r1,r0,r4 ;
+addi r3,r3,1 | stwcx. r3,r0,r4 ;
+stw r3,0(r4) | bne L ;
+| li r5,1 ;
+ | stw r5,0(r2) ;
+ | L: ;
+exists (y=2 /\ 0:r1=1 /\ 1:r1=1)
+";
+    let riscv = r"RISCV t
+{ 0:x6=x; 1:x6=x; 1:x8=y; }
+P0 | P1 ;
+li x5,1 | li x9,1 ;
+sw x5,0(x6) | lr.w x5,0(x6) ;
+ | sc.w x7,x9,0(x6) ;
+ | bne x7,x0,L ;
+ | sw x9,0(x8) ;
+ | L: ;
+exists (1:x7=0 /\ 1:x5=1)
+";
     let raised = |text: &str, model: &str| {
         answers(text, Some(model)).map(|answer| {
             let mut flags = answer.expect("an answer").flags;
@@ -186,7 +262,13 @@ fn a_branch_on_a_store_conditional() {
 
 #[test]
 fn a_test_without_an_outcome_says_why() {
-    let text = "AArch64 t\n{ 0:X1=x; }\nP0 ;\nMOV W0,#1 ;\nSTR W0,[X1] ;\nexists (x=1)\n";
+    let text = "AArch64 t
+{ 0:X1=x; }
+P0 ;
+MOV W0,#1 ;
+STR W0,[X1] ;
+exists (x=1)
+";
     let model = "\"t\"\nempty W as nothing-is-written\n";
     for answer in answers(text, Some(model)) {
         let Some(Empty::Forbidden(checks)) = answer.expect("an answer").empty else {
@@ -201,9 +283,13 @@ fn a_test_without_an_outcome_says_why() {
 fn arrays_that_are_local_variables() {
     let with = |helpers: &str, body: &str| {
         format!(
-            "C t\n{{ atomic_int k=0; int y=5; }}\n{helpers}\n\
-             P0(atomic_int* k) {{ atomic_store_explicit(k, 2, memory_order_relaxed); }}\n\
-             P1(atomic_int* k, int* y) {{ {body} }}\nexists (1:r0=6)\n"
+            "C t
+{{ atomic_int k=0; int y=5; }}
+{helpers}
+P0(atomic_int* k) {{ atomic_store_explicit(k, 2, memory_order_relaxed); }}
+P1(atomic_int* k, int* y) {{ {body} }}
+exists (1:r0=6)
+"
         )
     };
     let load = "int i = atomic_load_explicit(k, memory_order_relaxed);";
@@ -237,10 +323,22 @@ fn arrays_that_are_local_variables() {
 /// parts. Expected are herd7's outcomes with `-variant mixed`.
 #[test]
 fn aligned_accesses_are_whole() {
-    let riscv = "RISCV t\n{ uint32_t x=0; 0:x6=x; 1:x6=x; 0:x5=0x10001; }\nP0 | P1 ;\n\
-        sw x5,0(x6) | lw x5,0(x6) ;\n | lhu x7,2(x6) ;\nlocations [1:x5; 1:x7;]\nexists (1:x5=1)\n";
-    let power = "PPC t\n{ uint32_t x=0; 0:r6=x; 1:r6=x; 0:r5=0x10001; }\nP0 | P1 ;\n\
-        stw r5,0(r6) | lwz r5,0(r6) ;\n | lhz r7,2(r6) ;\nlocations [1:r5; 1:r7;]\nexists (1:r5=1)\n";
+    let riscv = "RISCV t
+{ uint32_t x=0; 0:x6=x; 1:x6=x; 0:x5=0x10001; }
+P0 | P1 ;
+sw x5,0(x6) | lw x5,0(x6) ;
+ | lhu x7,2(x6) ;
+locations [1:x5; 1:x7;]
+exists (1:x5=1)
+";
+    let power = "PPC t
+{ uint32_t x=0; 0:r6=x; 1:r6=x; 0:r5=0x10001; }
+P0 | P1 ;
+stw r5,0(r6) | lwz r5,0(r6) ;
+ | lhz r7,2(r6) ;
+locations [1:r5; 1:r7;]
+exists (1:r5=1)
+";
     for model in
         [None, Some("\"t\"\ninclude \"cos.cat\"\nacyclic po-loc | rf | fr | co as coherence\n")]
     {
@@ -253,9 +351,17 @@ fn aligned_accesses_are_whole() {
 /// execution, under a model without any order, too.
 #[test]
 fn an_assumption_does_not_bear_itself_out() {
-    let text = "RISCV t\n{ uint32_t x=0; uint16_t t[4]={1,2,3,4}; 0:x20=x; 0:x22=t; 1:x20=x; }\nP0 | P1 ;\n\
-        lw x5,0(x20) | ori x15,x0,6 ;\nandi x6,x5,2 | sw x15,0(x20) ;\nadd x16,x22,x5 | ;\nsh x6,0(x16) | ;\n\
-        sw x6,0(x20) | ;\nlocations [0:x5; x;]\nexists (0:x5=2)\n";
+    let text = "RISCV t
+{ uint32_t x=0; uint16_t t[4]={1,2,3,4}; 0:x20=x; 0:x22=t; 1:x20=x; }
+P0 | P1 ;
+lw x5,0(x20) | ori x15,x0,6 ;
+andi x6,x5,2 | sw x15,0(x20) ;
+add x16,x22,x5 | ;
+sh x6,0(x16) | ;
+sw x6,0(x20) | ;
+locations [0:x5; x;]
+exists (0:x5=2)
+";
     expect_under(
         Some("\"t\"\n"),
         text,

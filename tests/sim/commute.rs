@@ -106,7 +106,11 @@ fn c(rng: &mut Rng) -> String {
     let first = pick(rng, &[0, 0, 7]);
     let places = pick(rng, &["x;", "x; y;", "y;"]);
     format!(
-        "C t\n{{ x={first}; }}\n{threads}locations [{places} {}]\nexists (y=1)\n",
+        "C t
+{{ x={first}; }}
+{threads}locations [{places} {}]
+exists (y=1)
+",
         seen.join(" ")
     )
 }
@@ -184,7 +188,11 @@ fn aarch64(rng: &mut Rng) -> String {
     let init: String = (0..columns.len()).map(|t| format!("{t}:X0=x; {t}:X1=y; ")).collect();
     let places = pick(rng, &["x;", "x; y;", "y;"]);
     format!(
-        "AArch64 t\n{{ {init} }}\n{table}locations [{places} {}]\nexists (y=1)\n",
+        "AArch64 t
+{{ {init} }}
+{table}locations [{places} {}]
+exists (y=1)
+",
         seen.join(" ")
     )
 }
@@ -229,7 +237,10 @@ fn simulated(
     reader: bool,
     options: &Options,
 ) -> Result<Outcomes, String> {
-    let mut text = "C family\n{ x=0; }\n".to_string();
+    let mut text = "C family
+{ x=0; }
+"
+    .to_string();
     let mut seen = String::new();
     for t in 0..threads {
         let _ = write!(

@@ -122,7 +122,11 @@ fn alike(rng: &mut Rng, c: bool) -> String {
             format!("P{n} (atomic_int* x, atomic_int* y) {{\n{}}}\n", bodies[*b])
         };
         let threads: String = which.iter().enumerate().map(thread).collect();
-        return format!("C alike\n{{}}\n{threads}{end}");
+        return format!(
+            "C alike
+{{}}
+{threads}{end}"
+        );
     }
     let init: String = (0..3).map(|t| format!("{t}:X1=x; {t}:X2=y; ")).collect();
     let code: Vec<Vec<&str>> =
@@ -133,7 +137,11 @@ fn alike(rng: &mut Rng, c: bool) -> String {
         let cells: Vec<&str> = code.iter().map(|c| c.get(row).copied().unwrap_or("")).collect();
         table += &format!(" {} ;\n", cells.join(" | "));
     }
-    format!("AArch64 alike\n{{ {init} }}\n{table}{end}")
+    format!(
+        "AArch64 alike
+{{ {init} }}
+{table}{end}"
+    )
 }
 
 /// The reference goes through all executions, those too that differ in the places of threads alone.
@@ -159,7 +167,15 @@ fn threads_that_can_change_places_have_the_same_outcomes() {
         )
     };
     let threads: String = (0..6).map(add).collect();
-    let source = Source::new("six.litmus", format!("C six\n{{}}\n{threads}exists (x=6)\n"));
+    let source = Source::new(
+        "six.litmus",
+        format!(
+            "C six
+{{}}
+{threads}exists (x=6)
+"
+        ),
+    );
     let options = Options { engine: Engine::Enumerate, ..Options::default() };
     let outcomes =
         Simulator::default().simulate(&litmus::read(&source).unwrap(), &models[0], &options);
@@ -229,7 +245,13 @@ fn larger_tests_are_handed_over() {
 #[test]
 fn many_unordered_stores_are_no_trouble() {
     let stores = "*x = ".repeat(65);
-    let text = format!("C t\n{{}}\nP0 (atomic_int* x) {{ {stores}2; }}\nexists ([x]=2)\n");
+    let text = format!(
+        "C t
+{{}}
+P0 (atomic_int* x) {{ {stores}2; }}
+exists ([x]=2)
+"
+    );
     let test = litmus::read(&Source::new("t.litmus", text)).expect("a test");
     let model = load(Arch::C, "rc11");
     for engine in [Engine::Auto, Engine::Enumerate, Engine::Solve] {

@@ -45,13 +45,24 @@ fn expect_of(engines: &[Engine], text: &str, want: &[&str]) {
 #[test]
 fn what_has_no_type_is_an_int() {
     expect(
-        "AArch64 t\n{ uint64_t x=0x100000001; 0:X1=x; int64_t 0:X3; 0:X5=0xffffffff; 0:X7=y; }\n\
-         P0 ;\n LDR X2,[X1] ;\n LDR X3,[X1] ;\n STR X2,[X7] ;\n\
-         locations [x; y; 0:X3; 0:X5]\nexists (0:X2=1)\n",
+        "AArch64 t
+{ uint64_t x=0x100000001; 0:X1=x; int64_t 0:X3; 0:X5=0xffffffff; 0:X7=y; }
+P0 ;
+ LDR X2,[X1] ;
+ LDR X3,[X1] ;
+ STR X2,[X7] ;
+locations [x; y; 0:X3; 0:X5]
+exists (0:X2=1)
+",
         &["0:X2=1; 0:X3=4294967297; 0:X5=-1; [x]=4294967297; [y]=1;"],
     );
     expect(
-        "RISCV t\n{ uint64_t x=0x1ffffffff; 0:x6=x; }\nP0 ;\n ld x5,0(x6) ;\nexists (0:x5=-1)\n",
+        "RISCV t
+{ uint64_t x=0x1ffffffff; 0:x6=x; }
+P0 ;
+ ld x5,0(x6) ;
+exists (0:x5=-1)
+",
         &["0:x5=-1;"],
     );
 }
@@ -59,13 +70,24 @@ fn what_has_no_type_is_an_int() {
 #[test]
 fn arrays_are_shown_whole() {
     expect(
-        "AArch64 t\n{ int v[3]={1,2,3}; 0:X2=v; }\nP0 ;\n LDR W0,[X2] ;\n STR W0,[X2,#8] ;\n\
-         locations [v;]\nexists (v[1]=2)\n",
+        "AArch64 t
+{ int v[3]={1,2,3}; 0:X2=v; }
+P0 ;
+ LDR W0,[X2] ;
+ STR W0,[X2,#8] ;
+locations [v;]
+exists (v[1]=2)
+",
         &["v={1,2,1}; v[1]=2;"],
     );
     expect(
-        "AArch64 t\n{ int v[2]={0,0}; 0:X2=v; }\nP0 ;\n MOV W0,#5 ;\n STR W0,[X2,#4] ;\n\
-         exists (v={0,5})\n",
+        "AArch64 t
+{ int v[2]={0,0}; 0:X2=v; }
+P0 ;
+ MOV W0,#5 ;
+ STR W0,[X2,#4] ;
+exists (v={0,5})
+",
         &["v={0,5};"],
     );
 }
@@ -73,8 +95,15 @@ fn arrays_are_shown_whole() {
 #[test]
 fn the_second_half_of_a_pair_is_its_own() {
     expect(
-        "AArch64 t\n{ uint64_t v[2]; 0:X2=v; }\nP0 ;\n MOV X0,#3 ;\n MOV X1,#4 ;\n\
-         LDXP X5,X6,[X2] ;\n STXP W9,X0,X1,[X2] ;\nexists (v[0]=3 /\\ v[1]=4 /\\ 0:X9=0)\n",
+        r"AArch64 t
+{ uint64_t v[2]; 0:X2=v; }
+P0 ;
+ MOV X0,#3 ;
+ MOV X1,#4 ;
+LDXP X5,X6,[X2] ;
+ STXP W9,X0,X1,[X2] ;
+exists (v[0]=3 /\ v[1]=4 /\ 0:X9=0)
+",
         &["0:X9=0; v[0]=3; v[1]=4;", "0:X9=1; v[0]=0; v[1]=0;"],
     );
 }
@@ -83,8 +112,13 @@ fn the_second_half_of_a_pair_is_its_own() {
 fn an_address_read_in_two_pieces_is_one() {
     // The path on which the second load goes to `p` splits it, and cannot happen.
     expect(
-        "AArch64 t\n{ int x=2; int y=1; int *p=&x; 0:X2=p; 1:X4=p; 1:X0=y; }\n\
-         P0 | P1 ;\n LDR X2,[X2] | STR X0,[X4] ;\n LDR W0,[X2] | ;\nexists (0:X0=1)\n",
+        "AArch64 t
+{ int x=2; int y=1; int *p=&x; 0:X2=p; 1:X4=p; 1:X0=y; }
+P0 | P1 ;
+ LDR X2,[X2] | STR X0,[X4] ;
+ LDR W0,[X2] | ;
+exists (0:X0=1)
+",
         &["0:X0=1;", "0:X0=2;"],
     );
 }
@@ -92,8 +126,17 @@ fn an_address_read_in_two_pieces_is_one() {
 #[test]
 fn a_loop_with_a_known_count_runs_to_its_end() {
     expect(
-        "AArch64 t\n{ }\nP0 ;\n MOV W0,#10 ;\n MOV W1,#0 ;\nL0: ;\n ADD W1,W1,#1 ;\n\
-         SUB W0,W0,#1 ;\n CBNZ W0,L0 ;\nforall (0:X1=10)\n",
+        "AArch64 t
+{ }
+P0 ;
+ MOV W0,#10 ;
+ MOV W1,#0 ;
+L0: ;
+ ADD W1,W1,#1 ;
+SUB W0,W0,#1 ;
+ CBNZ W0,L0 ;
+forall (0:X1=10)
+",
         &["0:X1=10;"],
     );
 }
@@ -102,8 +145,14 @@ fn a_loop_with_a_known_count_runs_to_its_end() {
 #[test]
 fn addresses_of_code_are_shown_by_label() {
     expect(
-        "AArch64 t\n{ }\nP0 | P1 ;\n NOP | BL L1 ;\nL0: | NOP ;\n ADR X0,L0 | L1: ;\n\
-         forall (0:X0=label:\"P0:L0\" /\\ 1:X30=1:L1)\n",
+        r#"AArch64 t
+{ }
+P0 | P1 ;
+ NOP | BL L1 ;
+L0: | NOP ;
+ ADR X0,L0 | L1: ;
+forall (0:X0=label:"P0:L0" /\ 1:X30=1:L1)
+"#,
         &["0:X0=label:\"P0:L0\"; 1:X30=label:1;"],
     );
 }
@@ -111,7 +160,13 @@ fn addresses_of_code_are_shown_by_label() {
 #[test]
 fn the_zero_register_is_zero() {
     expect(
-        "AArch64 t\n{ 0:X1=1; }\nP0 ;\n CMP XZR,X1 ;\n MOV X2,XZR ;\nforall (0:XZR=0 /\\ 0:WZR=0)\n",
+        r"AArch64 t
+{ 0:X1=1; }
+P0 ;
+ CMP XZR,X1 ;
+ MOV X2,XZR ;
+forall (0:XZR=0 /\ 0:WZR=0)
+",
         &["0:WZR=0; 0:XZR=0;"],
     );
 }
@@ -120,8 +175,14 @@ fn the_zero_register_is_zero() {
 #[test]
 fn a_register_that_is_filled_with_ones_holds_a_number() {
     expect(
-        "X86_64 t\n{ 0:rsi=x; }\nP0 | P1 ;\n orl $-1,%esi | movl (y),%eax ;\n \
-         negl %esi | ;\n lock xaddl %esi,(y) | ;\nexists (1:rax=0)\n",
+        "X86_64 t
+{ 0:rsi=x; }
+P0 | P1 ;
+ orl $-1,%esi | movl (y),%eax ;
+ negl %esi | ;
+ lock xaddl %esi,(y) | ;
+exists (1:rax=0)
+",
         &["1:rax=0;", "1:rax=1;"],
     );
 }
@@ -130,10 +191,21 @@ fn a_register_that_is_filled_with_ones_holds_a_number() {
 #[test]
 fn arithmetic_on_addresses_that_means_nothing_is_refused() {
     for text in [
-        "X86_64 t\n{ 0:rsi=x; }\nP0 | P1 ;\n orq $256,%rsi | movl (y),%eax ;\n \
-         movl %esi,(y) | ;\nexists (1:rax=0)\n",
-        "AArch64 t\n{ 0:X0=x; 0:X1=y; }\nP0 ;\n MUL X0,X0,X0 ;\n STR X0,[X1] ;\n \
-         LDR X2,[X1] ;\nexists (0:X2=0)\n",
+        "X86_64 t
+{ 0:rsi=x; }
+P0 | P1 ;
+ orq $256,%rsi | movl (y),%eax ;
+ movl %esi,(y) | ;
+exists (1:rax=0)
+",
+        "AArch64 t
+{ 0:X0=x; 0:X1=y; }
+P0 ;
+ MUL X0,X0,X0 ;
+ STR X0,[X1] ;
+ LDR X2,[X1] ;
+exists (0:X2=0)
+",
     ] {
         let error = states(text, &[Engine::Solve]).unwrap_err();
         assert!(error.contains("cannot be computed"), "{error}");
@@ -145,8 +217,14 @@ fn arithmetic_on_addresses_that_means_nothing_is_refused() {
 fn a_store_exclusive_of_another_size_fails() {
     let test = |load: &str| {
         format!(
-            "AArch64 t\n{{ uint64_t x=0; 0:X1=x; }}\nP0 ;\n MOV X2,#1 ;\n {load} ;\n \
-             STXR W4,X2,[X1] ;\nforall ([x]=0)\n"
+            "AArch64 t
+{{ uint64_t x=0; 0:X1=x; }}
+P0 ;
+ MOV X2,#1 ;
+ {load} ;
+ STXR W4,X2,[X1] ;
+forall ([x]=0)
+"
         )
     };
     expect(&test("LDXR W3,[X1]"), &["[x]=0;"]);
@@ -155,8 +233,14 @@ fn a_store_exclusive_of_another_size_fails() {
 
 #[test]
 fn code_of_another_thread_is_refused() {
-    let text = "AArch64 t\n{ 0:X1=P1:L1; }\nP0 | P1 ;\n BR X1 | NOP ;\n | L1: ;\n\
-                 | MOV W0,#1 ;\nexists (0:X0=1)\n";
+    let text = "AArch64 t
+{ 0:X1=P1:L1; }
+P0 | P1 ;
+ BR X1 | NOP ;
+ | L1: ;
+| MOV W0,#1 ;
+exists (0:X0=1)
+";
     let error = states(text, &[Engine::Solve]).unwrap_err();
     assert!(error.contains("another thread's code"), "{error}");
 }
@@ -164,9 +248,15 @@ fn code_of_another_thread_is_refused() {
 #[test]
 fn a_push_of_an_ordered_pair_stores_the_upper_half_first() {
     expect(
-        "AArch64 t\n{ int64_t x[2]; 0:X2=x; 1:X2=x; }\nP0 | P1 ;\n ADD X2,X2,#16 | LDR X1,[X2] ;\n\
-         MOV X0,#1 | DMB LD ;\n MOV X1,#2 | LDR X0,[X2,#8] ;\n STILP X0,X1,[X2,#-16]! | ;\n\
-         exists (1:X1=1 /\\ 1:X0=0)\n",
+        r"AArch64 t
+{ int64_t x[2]; 0:X2=x; 1:X2=x; }
+P0 | P1 ;
+ ADD X2,X2,#16 | LDR X1,[X2] ;
+MOV X0,#1 | DMB LD ;
+ MOV X1,#2 | LDR X0,[X2,#8] ;
+ STILP X0,X1,[X2,#-16]! | ;
+exists (1:X1=1 /\ 1:X0=0)
+",
         &["1:X0=0; 1:X1=0;", "1:X0=2; 1:X1=0;", "1:X0=2; 1:X1=1;"],
     );
 }
@@ -296,10 +386,17 @@ exists (s[0]=2 /\\ [out]=2)
 /// Compilers put blocks out of the way: a jump back to what was not executed is no turn of a loop.
 #[test]
 fn a_block_that_stands_before_is_no_loop() {
-    let text = "AArch64 t\n{ 0:X1=x; 1:X1=x; }\n P0             | P1          ;\n B L1           | MOV W0,#1   ;\n \
-                L0: MOV W2,#2  | STR W0,[X1] ;\n B L2           |             ;\n \
-                L1: LDR W0,[X1] |            ;\n CBNZ W0,L0     |             ;\n \
-                L2: MOV W3,#3  |             ;\nexists (0:X2=2 /\\ 0:X3=3)\n";
+    let text = r"AArch64 t
+{ 0:X1=x; 1:X1=x; }
+ P0             | P1          ;
+ B L1           | MOV W0,#1   ;
+ L0: MOV W2,#2  | STR W0,[X1] ;
+ B L2           |             ;
+ L1: LDR W0,[X1] |            ;
+ CBNZ W0,L0     |             ;
+ L2: MOV W3,#3  |             ;
+exists (0:X2=2 /\ 0:X3=3)
+";
     let test = litmus::read(&Source::new("t.litmus", text)).unwrap();
     let plan = cat::load("aarch64", &LoadOptions::new(test.arch)).unwrap();
     let model = Model::load(&plan).unwrap();
@@ -311,9 +408,17 @@ fn a_block_that_stands_before_is_no_loop() {
 /// A failed store-exclusive is a choice, not a count: its loop runs as often as `unroll` says.
 #[test]
 fn a_loop_of_exclusives_counts_against_unrolling() {
-    let text = "AArch64 t\n{ 0:X1=x; 0:X2=y; }\nP0 ;\n L0: LDXR W3,[X1] ;\n STXR W4,W3,[X1] ;\n\
-                CBNZ W4,L0 ;\n L1: LDXR W5,[X2] ;\n STXR W4,W5,[X2] ;\n CBNZ W4,L1 ;\n\
-                exists (0:X3=0)\n";
+    let text = "AArch64 t
+{ 0:X1=x; 0:X2=y; }
+P0 ;
+ L0: LDXR W3,[X1] ;
+ STXR W4,W3,[X1] ;
+CBNZ W4,L0 ;
+ L1: LDXR W5,[X2] ;
+ STXR W4,W5,[X2] ;
+ CBNZ W4,L1 ;
+exists (0:X3=0)
+";
     let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
     let cat = cat::load("aarch64", &LoadOptions::new(test.arch)).expect("loads");
     let model = Model::load(&cat).expect("stages");
@@ -330,10 +435,16 @@ fn a_loop_of_exclusives_counts_against_unrolling() {
 #[test]
 fn a_condition_and_its_negation_are_one_question() {
     expect(
-        "ARM t\n{ 0:R0=x; 0:R1=y; 1:R0=x; 1:R4=y; }\n\
-         P0 | P1 ;\n MOV R3,#1 | LDR R1,[R4] ;\n STR R3,[R0] | CMP R1,#1 ;\n\
-         DMB ISH | MOVNE R0,#0 ;\n STR R3,[R1] | LDREQ R0,[R0] ;\n\
-         locations [1:R0;]\nexists (1:R1=1)\n",
+        "ARM t
+{ 0:R0=x; 0:R1=y; 1:R0=x; 1:R4=y; }
+P0 | P1 ;
+ MOV R3,#1 | LDR R1,[R4] ;
+ STR R3,[R0] | CMP R1,#1 ;
+DMB ISH | MOVNE R0,#0 ;
+ STR R3,[R1] | LDREQ R0,[R0] ;
+locations [1:R0;]
+exists (1:R1=1)
+",
         &["1:R0=0; 1:R1=0;", "1:R0=0; 1:R1=1;", "1:R0=1; 1:R1=1;"],
     );
 }
@@ -343,8 +454,14 @@ fn a_condition_and_its_negation_are_one_question() {
 fn what_machines_have_makes_accesses_single() {
     let test = |info: &str| {
         format!(
-            "AArch64 t\n{info}{{ uint64_t x[2]; 0:X0=x; 1:X0=x; }}\nP0 | P1 ;\n MOV X1,#1 | \
-             LDP X1,X2,[X0] ;\n STP X1,X1,[X0] | ;\nlocations [1:X1; 1:X2;]\nexists (1:X1=1)\n"
+            "AArch64 t
+{info}{{ uint64_t x[2]; 0:X0=x; 1:X0=x; }}
+P0 | P1 ;
+ MOV X1,#1 | LDP X1,X2,[X0] ;
+ STP X1,X1,[X0] | ;
+locations [1:X1; 1:X2;]
+exists (1:X1=1)
+"
         )
     };
     let torn = ["1:X1=0; 1:X2=0;", "1:X1=0; 1:X2=1;", "1:X1=1; 1:X2=0;", "1:X1=1; 1:X2=1;"];
@@ -370,8 +487,15 @@ impl cat::load::Files for One {
 /// register to register.
 #[test]
 fn models_of_users_see_private_memory() {
-    let text = "AArch64 t\n{ 0:X1=z; 0:X3=x; }\nP0 ;\n MOV W0,#1 ;\n STR W0,[X1] ;\n \
-                LDR W2,[X1] ;\n STR W2,[X3] ;\nexists (x=1)\n";
+    let text = "AArch64 t
+{ 0:X1=z; 0:X3=x; }
+P0 ;
+ MOV W0,#1 ;
+ STR W0,[X1] ;
+ LDR W2,[X1] ;
+ STR W2,[X3] ;
+exists (x=1)
+";
     let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
     let flags = |model: &'static str| {
         let options = LoadOptions::new(test.arch);
@@ -405,14 +529,16 @@ fn an_access_that_does_not_fit_is_an_error_only_where_it_happens() {
     expect(&part, &["1:R2=5;"]);
     // On the other side of a branch that nobody takes it does not happen either.
     expect(
-        "ARM t\n{ int y=7; int z=0; 0:R1=y; 0:R2=z; }\n\
-         P0           ;\n\
-         LDR R0,[R2]  ;\n\
-         CMP R0,#1    ;\n\
-         BNE L0       ;\n\
-         LDR R0,[R1,#4] ;\n\
-         L0:          ;\n\
-         exists (0:R0=0)\n",
+        "ARM t
+{ int y=7; int z=0; 0:R1=y; 0:R2=z; }
+P0           ;
+LDR R0,[R2]  ;
+CMP R0,#1    ;
+BNE L0       ;
+LDR R0,[R1,#4] ;
+L0:          ;
+exists (0:R0=0)
+",
         &["0:R0=0;"],
     );
 }
@@ -421,9 +547,16 @@ fn an_access_that_does_not_fit_is_an_error_only_where_it_happens() {
 fn a_prefixed_quadword_of_power_lies_in_memory_as_its_registers_follow() {
     // `lq` and `stq` have the high half in the first register.
     expect(
-        "PPC t\n{ uint128_t x=0; uint128_t y=0; 0:r3=x; 0:r4=y; 0:r8=2; 0:r9=1; }\n\
-         P0 ;\n pstq r8,0(r3) ;\n stq r8,0(r4) ;\n plq r10,0(r4) ;\n lq r12,0(r4) ;\n\
-         locations [x; y; 0:r10; 0:r11; 0:r12; 0:r13]\nexists (true)\n",
+        "PPC t
+{ uint128_t x=0; uint128_t y=0; 0:r3=x; 0:r4=y; 0:r8=2; 0:r9=1; }
+P0 ;
+ pstq r8,0(r3) ;
+ stq r8,0(r4) ;
+ plq r10,0(r4) ;
+ lq r12,0(r4) ;
+locations [x; y; 0:r10; 0:r11; 0:r12; 0:r13]
+exists (true)
+",
         &[
             "0:r10=1; 0:r11=2; 0:r12=2; 0:r13=1; [x]=18446744073709551618; [y]=36893488147419103233;",
         ],
@@ -465,8 +598,12 @@ fn expect_kernel(text: &str, states: &[&str], flags: &[&str]) {
 fn annotations_order_what_a_model_says() {
     let mp = |put: &str, get: &str| {
         format!(
-            "C MP\n{{}}\nP0(int *x, int *y) {{ put(x, 1); {put}(y, 1); }}\n\
-             P1(int *x, int *y) {{ int a = {get}(y); int b = get(x); }}\nexists (1:a=1 /\\ 1:b=0)\n"
+            r"C MP
+{{}}
+P0(int *x, int *y) {{ put(x, 1); {put}(y, 1); }}
+P1(int *x, int *y) {{ int a = {get}(y); int b = get(x); }}
+exists (1:a=1 /\ 1:b=0)
+"
         )
     };
     let all = ["1:a=0; 1:b=0;", "1:a=0; 1:b=1;", "1:a=1; 1:b=0;", "1:a=1; 1:b=1;"];
@@ -478,27 +615,40 @@ fn annotations_order_what_a_model_says() {
 #[test]
 fn sections_under_a_lock_are_not_mixed() {
     expect_kernel(
-        "C locks\n{}\nP0(int *x, spinlock_t *l) { take(l); put_twice(x, 1); release(l); }\n\
-         P1(int *x, spinlock_t *l) { take(l); int a = get(x); int b = get(x); release(l); }\n\
-         exists (1:a=1)\n",
+        "C locks
+{}
+P0(int *x, spinlock_t *l) { take(l); put_twice(x, 1); release(l); }
+P1(int *x, spinlock_t *l) { take(l); int a = get(x); int b = get(x); release(l); }
+exists (1:a=1)
+",
         &["1:a=0;", "1:a=2;"],
         &[],
     );
     expect_kernel(
-        "C looks\n{}\nP0(spinlock_t *l) { a = is_taken(l); take(l); b = is_taken(l); \
-         c = try_take(l); release(l); d = try_take(l); }\n\
-         forall (0:a=0 /\\ 0:b=1 /\\ 0:c=0 /\\ 0:d=1)\n",
+        r"C looks
+{}
+P0(spinlock_t *l) { a = is_taken(l); take(l); b = is_taken(l); c = try_take(l); release(l); d = try_take(l); }
+forall (0:a=0 /\ 0:b=1 /\ 0:c=0 /\ 0:d=1)
+",
         &["0:a=0; 0:b=1; 0:c=0; 0:d=1;"],
         &[],
     );
     // Who asks for a lock that it holds waits for ever.
     expect_kernel(
-        "C stuck\n{}\nP0(spinlock_t *l) { take(l); take(l); int a = 1; }\nexists (0:a=1)\n",
+        "C stuck
+{}
+P0(spinlock_t *l) { take(l); take(l); int a = 1; }
+exists (0:a=1)
+",
         &[],
         &[],
     );
     expect_kernel(
-        "C shown\n{}\nP0(spinlock_t *l) { take(l); release(l); }\nexists (l=0)\n",
+        "C shown
+{}
+P0(spinlock_t *l) { take(l); release(l); }
+exists (l=0)
+",
         &["[l]=0;"],
         &["lock-shown"],
     );
@@ -508,8 +658,12 @@ fn sections_under_a_lock_are_not_mixed() {
 fn read_modify_writes_change_what_they_say() {
     let test = |body: &str, shown: &str, state: &str| {
         let text = format!(
-            "C rmw\n{{ atomic_t x = ATOMIC_INIT(6); }}\nP0(atomic_t *x) {{ {body} }}\n\
-             locations [{shown}]\nexists (x=1)\n"
+            "C rmw
+{{ atomic_t x = ATOMIC_INIT(6); }}
+P0(atomic_t *x) {{ {body} }}
+locations [{shown}]
+exists (x=1)
+"
         );
         expect_kernel(&text, &[state], &[]);
     };
@@ -522,14 +676,26 @@ fn read_modify_writes_change_what_they_say() {
         "0:a; 0:c",
         "0:a=0; 0:c=1; [x]=0;",
     );
-    let inc = "C inc\n{}\nP0(int *x) { a = added(x, 1); }\nP1(int *x) { a = added(x, 1); }\n\
-         exists (x=2)\n";
+    let inc = "C inc
+{}
+P0(int *x) { a = added(x, 1); }
+P1(int *x) { a = added(x, 1); }
+exists (x=2)
+";
     expect_kernel(inc, &["[x]=2;"], &[]);
 }
 
 #[test]
 fn sections_are_matched_from_the_inside() {
-    let test = |body: &str| format!("C s\n{{}}\nP0(int *x) {{ {body} }}\nexists (x=0)\n");
+    let test = |body: &str| {
+        format!(
+            "C s
+{{}}
+P0(int *x) {{ {body} }}
+exists (x=0)
+"
+        )
+    };
     let x = ["[x]=0;"];
     expect_kernel(&test("begin(); begin(); end(); end();"), &x, &[]);
     expect_kernel(&test("begin(); begin(); end();"), &x, &["open-section"]);
@@ -541,7 +707,11 @@ fn sections_are_matched_from_the_inside() {
 fn values_are_compared_where_a_model_asks() {
     let test = |end: &str| {
         format!(
-            "C s\n{{}}\nP0(struct srcu_struct *s) {{ a = sleep_begin(s); {end} }}\nexists (0:a=0)\n"
+            "C s
+{{}}
+P0(struct srcu_struct *s) {{ a = sleep_begin(s); {end} }}
+exists (0:a=0)
+"
         )
     };
     expect_kernel(&test("sleep_end(s, a);"), &["0:a=0;"], &[]);
@@ -558,7 +728,12 @@ fn control_dependencies_end_with_the_branch() {
         };
         let (first, second) = (thread("x", "y"), thread("y", "x"));
         format!(
-            "C LB\n{{}}\nP0(int *x, int *y) {first}\nP1(int *x, int *y) {second}\nexists (0:r=1 /\\ 1:r=1)\n"
+            r"C LB
+{{}}
+P0(int *x, int *y) {first}
+P1(int *x, int *y) {second}
+exists (0:r=1 /\ 1:r=1)
+"
         )
     };
     let (zero, one) = ("0:r=0; 1:r=0;", "0:r=1; 1:r=1;");
@@ -570,9 +745,11 @@ fn control_dependencies_end_with_the_branch() {
 #[test]
 fn variables_have_no_types() {
     expect_kernel(
-        "C list\n{ int *y=z; int *x=y; int z=7; }\n\
-         P0(int *x, int *y, int *z) { p = get(x); if (p == y) q = get(p); r = get(q); }\n\
-         exists (0:p=y /\\ 0:q=z /\\ 0:r=7)\n",
+        r"C list
+{ int *y=z; int *x=y; int z=7; }
+P0(int *x, int *y, int *z) { p = get(x); if (p == y) q = get(p); r = get(q); }
+exists (0:p=y /\ 0:q=z /\ 0:r=7)
+",
         &["0:p=y; 0:q=z; 0:r=7;"],
         &[],
     );
@@ -580,7 +757,17 @@ fn variables_have_no_types() {
 
 #[test]
 fn what_is_missing_for_a_kernel_style_test_is_said() {
-    let test = |body: &str| format!("C t\n{{}}\nP0(int *x) {{\n  {body}\n}}\nexists (x=0)\n");
+    let test = |body: &str| {
+        format!(
+            "C t
+{{}}
+P0(int *x) {{
+  {body}
+}}
+exists (x=0)
+"
+        )
+    };
     let cases = [
         (
             false,
@@ -610,8 +797,17 @@ fn what_is_missing_for_a_kernel_style_test_is_said() {
 #[test]
 fn a_lock_that_is_something_else_too_is_refused() {
     let model = kernel::model(true, true);
-    let test =
-        |body: &str| format!("C t\n{{}}\nP0(int *x, int *y) {{\n  {body}\n}}\nexists (x=0)\n");
+    let test = |body: &str| {
+        format!(
+            "C t
+{{}}
+P0(int *x, int *y) {{
+  {body}
+}}
+exists (x=0)
+"
+        )
+    };
     for body in [
         "put(x, 1); __lock(x);",
         "__lock(x); int r = get(x);",
@@ -633,9 +829,15 @@ fn a_lock_that_is_something_else_too_is_refused() {
 fn a_selected_value_depends_on_what_selects_it_on_power() {
     let thread = |selected: &str| {
         format!(
-            "PPC t\n{{ 0:r2=x; 0:r4=y; 0:r8=1; 0:r9=2; 1:r2=y; 1:r4=x; 1:r8=1; 1:r9=2; }}\n P0 | P1 ;\n \
-             lwz r1,0(r2) | lwz r1,0(r2) ;\n cmpwi r1,0 | cmpwi r1,0 ;\n isel r5,r9,r8,eq | isel r5,r9,r8,eq ;\n \
-             stw {selected},0(r4) | stw {selected},0(r4) ;\nexists (0:r1=1 /\\ 1:r1=1)\n"
+            r"PPC t
+{{ 0:r2=x; 0:r4=y; 0:r8=1; 0:r9=2; 1:r2=y; 1:r4=x; 1:r8=1; 1:r9=2; }}
+ P0 | P1 ;
+ lwz r1,0(r2) | lwz r1,0(r2) ;
+ cmpwi r1,0 | cmpwi r1,0 ;
+ isel r5,r9,r8,eq | isel r5,r9,r8,eq ;
+ stw {selected},0(r4) | stw {selected},0(r4) ;
+exists (0:r1=1 /\ 1:r1=1)
+"
         )
     };
     expect(&thread("r5"), &["0:r1=0; 1:r1=0;", "0:r1=0; 1:r1=2;", "0:r1=2; 1:r1=0;"]);
@@ -650,8 +852,12 @@ fn a_selected_value_depends_on_what_selects_it_on_power() {
 fn null_is_the_null_pointer_and_no_location() {
     let c = |init: &str, body: &str, condition: &str| {
         format!(
-            "C t\n{{ {init} }}\nP0 (int** p, int* x) {{ {body} }}\n\
-             P1 (int** p, int* x) {{ }}\nexists ({condition})\n"
+            "C t
+{{ {init} }}
+P0 (int** p, int* x) {{ {body} }}
+P1 (int** p, int* x) {{ }}
+exists ({condition})
+"
         )
     };
     let tested = "int* r = *p; int v = 5; if (r != NULL) v = *r; else v = 7;";
@@ -666,24 +872,41 @@ fn null_is_the_null_pointer_and_no_location() {
         states(&c("p = NULL;", "int* r = *p; int v = *r;", "0:v=0"), &[]).expect_err("none");
     assert!(error.contains("not the address of a location"), "{error}");
     // In assembly it is no location either.
-    expect("AArch64 t\n{ 0:X1=NULL; }\nP0 ;\n ADD X1,X1,#2 ;\nexists (0:X1=2)\n", &["0:X1=2;"]);
+    expect(
+        "AArch64 t
+{ 0:X1=NULL; }
+P0 ;
+ ADD X1,X1,#2 ;
+exists (0:X1=2)
+",
+        &["0:X1=2;"],
+    );
 }
 
 #[test]
 fn published_pointers_may_be_null() {
-    let text = "C t\n{ p = NULL; x = 0; }\n\
-        P0 (int* _Atomic * p, int* x) { *x = 1; atomic_store_explicit(p, x, memory_order_release); }\n\
-        P1 (int* _Atomic * p) { int* r = atomic_load_explicit(p, memory_order_acquire); int v = 5; if (r) v = *r; }\n\
-        exists (1:v=0)\n";
+    let text = "C t
+{ p = NULL; x = 0; }
+P0 (int* _Atomic * p, int* x) { *x = 1; atomic_store_explicit(p, x, memory_order_release); }
+P1 (int* _Atomic * p) { int* r = atomic_load_explicit(p, memory_order_acquire); int v = 5; if (r) v = *r; }
+exists (1:v=0)
+";
     expect(text, &["1:v=1;", "1:v=5;"]);
 }
 
 /// The time of a test holds while paths are looked for, too: those that are cut end nothing by their number.
 #[test]
 fn paths_are_looked_for_within_the_time() {
-    let text = "C waits\n{}\nP0 (atomic_int* x, atomic_int* y) {\n  while (atomic_load(x) != 1) {\n    \
-                while (atomic_load(y) != 1) { }\n  }\n}\n\
-                P1 (atomic_int* x, atomic_int* y) { atomic_store(x, 1); atomic_store(y, 1); }\nexists (x=0)\n";
+    let text = "C waits
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  while (atomic_load(x) != 1) {
+    while (atomic_load(y) != 1) { }
+  }
+}
+P1 (atomic_int* x, atomic_int* y) { atomic_store(x, 1); atomic_store(y, 1); }
+exists (x=0)
+";
     let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("a test");
     let plan = cat::load("rc11", &LoadOptions::new(test.arch)).expect("a model");
     let model = Model::load(&plan).expect("a model");
@@ -699,23 +922,44 @@ fn paths_are_looked_for_within_the_time() {
 #[test]
 fn what_is_never_written_is_known() {
     let engines = [Engine::Solve, Engine::Exhaustive];
-    let tables = "C t\n{ int k = 1; int m[3]; int* p = k; int x; }\n\
-        P0 (int* k, int m[3], int** p, atomic_int* x) {\n  for (int j = 0; j < **p; j++) {\n    \
-        m[*k + 1] = 7;\n    atomic_store_explicit(x, *k, memory_order_release);\n  }\n}\n\
-        P1 (int* k, int m[3], atomic_int* x) {\n  int r = atomic_load_explicit(x, memory_order_acquire);\n  \
-        int v = 9;\n  if (r) v = m[*k + r];\n}\nlocations [1:r]\nexists (1:v=7)\n";
+    let tables = "C t
+{ int k = 1; int m[3]; int* p = k; int x; }
+P0 (int* k, int m[3], int** p, atomic_int* x) {
+  for (int j = 0; j < **p; j++) {
+    m[*k + 1] = 7;
+    atomic_store_explicit(x, *k, memory_order_release);
+  }
+}
+P1 (int* k, int m[3], atomic_int* x) {
+  int r = atomic_load_explicit(x, memory_order_acquire);
+  int v = 9;
+  if (r) v = m[*k + r];
+}
+locations [1:r]
+exists (1:v=7)
+";
     expect_of(&engines, tables, &["1:r=0; 1:v=9;", "1:r=1; 1:v=7;"]);
     // An address out of a table that is only read is an error, known or not.
-    let outside = "C t\n{ int k = 9; int m[3]; int x; }\nP0 (int* k, int m[3]) { int v = m[*k]; }\n\
-        P1 (int* x) { *x = 1; }\nexists (0:v=0)\n";
+    let outside = "C t
+{ int k = 9; int m[3]; int x; }
+P0 (int* k, int m[3]) { int v = m[*k]; }
+P1 (int* x) { *x = 1; }
+exists (0:v=0)
+";
     let error = states(outside, &[]).expect_err("an address out of a table");
     assert!(error.contains("outside of it"), "{error}");
     // The index orders the reads on AArch64, though it is always 0.
     let ordered = |second: &str| {
         format!(
-            "AArch64 t\n{{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; 1:X5=k; }}\n P0 | P1 ;\n MOV W0,#1 | LDR W0,[X1] ;\n \
-             STR W0,[X1] | LDR W4,[X5] ;\n DMB ISH | {second} ;\n STR W0,[X3] | LDR W2,[X3,W6,SXTW] ;\n\
-             exists (1:X0=1 /\\ 1:X2=0)\n"
+            r"AArch64 t
+{{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; 1:X5=k; }}
+ P0 | P1 ;
+ MOV W0,#1 | LDR W0,[X1] ;
+ STR W0,[X1] | LDR W4,[X5] ;
+ DMB ISH | {second} ;
+ STR W0,[X3] | LDR W2,[X3,W6,SXTW] ;
+exists (1:X0=1 /\ 1:X2=0)
+"
         )
     };
     let all = ["1:X0=0; 1:X2=0;", "1:X0=0; 1:X2=1;", "1:X0=1; 1:X2=0;", "1:X0=1; 1:X2=1;"];

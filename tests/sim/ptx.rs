@@ -14,7 +14,13 @@ fn test(threads: &[&str], scopes: &str, condition: &str) -> Test {
     let rows: Vec<Vec<&str>> =
         threads.iter().map(|t| t.split(';').map(str::trim).collect()).collect();
     let heads: Vec<String> = (0..threads.len()).map(|t| format!("P{t}")).collect();
-    let mut text = format!("PTX t\n{{ }}\n{} ;\n", heads.join(" | "));
+    let mut text = format!(
+        "PTX t
+{{ }}
+{} ;
+",
+        heads.join(" | ")
+    );
     for row in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
         let cells: Vec<&str> = rows.iter().map(|r| r.get(row).copied().unwrap_or("")).collect();
         text += &format!("{} ;\n", cells.join(" | "));
@@ -428,10 +434,20 @@ fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
 /// A message that is sent and received with these operations.
 fn message(name: &str, send: &str, receive: &str, scopes: &str) -> String {
     format!(
-        "C {name}\n{{ x=0; y=0; }}\n\
-         P0 (int* x, atomic_int* y) {{\n  *x = 1;\n  {send};\n}}\n\
-         P1 (int* x, atomic_int* y) {{\n  int r0 = {receive};\n  int r1 = 2;\n  if (r0) r1 = *x;\n}}\n\
-         {scopes}\nexists (1:r0=1 /\\ 1:r1=0)\n"
+        r"C {name}
+{{ x=0; y=0; }}
+P0 (int* x, atomic_int* y) {{
+  *x = 1;
+  {send};
+}}
+P1 (int* x, atomic_int* y) {{
+  int r0 = {receive};
+  int r1 = 2;
+  if (r0) r1 = *x;
+}}
+{scopes}
+exists (1:r0=1 /\ 1:r1=0)
+"
     )
 }
 
@@ -459,11 +475,19 @@ fn loads_and_stores_keep_their_orders() {
         ),
         (
             "sb.litmus",
-            "C sb\n{ x=0; y=0; }\n\
-             P0 (atomic_int* x, atomic_int* y) {\n  atomic_store(x, 1);\n  int r0 = atomic_load(y);\n}\n\
-             P1 (atomic_int* x, atomic_int* y) {\n  atomic_store(y, 1);\n  int r0 = atomic_load(x);\n}\n\
-             exists (0:r0=0 /\\ 1:r0=0)\n"
-                .to_string(),
+            r"C sb
+{ x=0; y=0; }
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store(x, 1);
+  int r0 = atomic_load(y);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store(y, 1);
+  int r0 = atomic_load(x);
+}
+exists (0:r0=0 /\ 1:r0=0)
+"
+            .to_string(),
         ),
     ];
     let tests: Vec<(&str, &str)> = tests.iter().map(|(n, t)| (*n, t.as_str())).collect();
@@ -493,7 +517,15 @@ fn read_modify_writes_that_lost_their_order_and_scope_are_found() {
         )
     };
     let scope = |name: &str, scopes: &str| {
-        format!("C {name}\n{{ x=0; }}\n{}{}{scopes}\nexists (x=1)\n", side(0), side(1))
+        format!(
+            "C {name}
+{{ x=0; }}
+{}{}{scopes}
+exists (x=1)
+",
+            side(0),
+            side(1)
+        )
     };
     let (status, out) = checked("clang-22-nvptx-O2", &[("near.litmus", &scope("near", here))]);
     assert_eq!(status, Some(0), "{out}");

@@ -161,9 +161,14 @@ fn a_model_that_cannot_be_staged_is_interpreted() {
         let size = small(rng);
         assert!(agree(&random::aarch64(rng, size, false), &model, text));
     }
-    let test = "AArch64 SB\n{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\n\
-        P0 | P1 ;\nMOV W0,#1 | MOV W0,#1 ;\nSTR W0,[X1] | STR W0,[X1] ;\n\
-        LDR W2,[X3] | LDR W2,[X3] ;\nexists (0:X2=0 /\\ 1:X2=0)\n";
+    let test = r"AArch64 SB
+{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }
+P0 | P1 ;
+MOV W0,#1 | MOV W0,#1 ;
+STR W0,[X1] | STR W0,[X1] ;
+LDR W2,[X3] | LDR W2,[X3] ;
+exists (0:X2=0 /\ 1:X2=0)
+";
     let answer = answer(test, &model, Engine::Auto).expect("it can be interpreted");
     assert!(answer.ends_with(" 0 3 [\"communication\"] false false"), "{answer}");
 }
@@ -251,9 +256,15 @@ fn what_does_not_grow_ends_or_is_refused() {
         acyclic odd | rf | co | fr as order\nflag ~empty odd as some\n";
     let never = "\"Own\"\ninclude \"cos.cat\"\nlet next = po \\ (po; po)\n\
         let rec odd = (next \\ odd) | odd; odd\nflag ~empty odd as some\n";
-    let test = "AArch64 three\n{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\n\
-        P0 | P1 ;\nMOV W0,#1 | MOV W0,#1 ;\nSTR W0,[X1] | STR W0,[X1] ;\n\
-        LDR W2,[X3] | LDR W2,[X3] ;\nLDR W4,[X3] | ;\nexists (0:X2=0 /\\ 1:X2=0)\n";
+    let test = r"AArch64 three
+{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }
+P0 | P1 ;
+MOV W0,#1 | MOV W0,#1 ;
+STR W0,[X1] | STR W0,[X1] ;
+LDR W2,[X3] | LDR W2,[X3] ;
+LDR W4,[X3] | ;
+exists (0:X2=0 /\ 1:X2=0)
+";
     let model = own(Arch::AArch64, ends);
     assert!(!model.is_interpreted());
     assert!(agree(test, &model, ends));
@@ -270,8 +281,13 @@ fn what_does_not_grow_ends_or_is_refused() {
 /// An AMO is one event, which both reads and writes.
 #[test]
 fn a_riscv_amo_is_one_event_for_the_model() {
-    let test =
-        "RISCV amo\n{ 0:x8=x; }\nP0 ;\nli x6,1 ;\namoswap.w.aq x5,x6,(x8) ;\nexists (0:x5=0)\n";
+    let test = "RISCV amo
+{ 0:x8=x; }
+P0 ;
+li x6,1 ;
+amoswap.w.aq x5,x6,(x8) ;
+exists (0:x5=0)
+";
     for (check, allowed) in [("empty (IW * W) & rf", 0), ("empty (R & W) \\ R", 1)] {
         let model = own(Arch::RiscV, &format!("\"Own\"\ninclude \"cos.cat\"\n{check} as it\n"));
         assert!(agree(test, &model, check));

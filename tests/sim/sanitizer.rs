@@ -181,7 +181,11 @@ fn simulated(model: &Model, case: &Case) -> Option<i64> {
     let init =
         OBJECTS.iter().zip(&case.values).map(|((name, ty, _), v)| format!("{ty} {name} = {v};"));
     let text = format!(
-        "C t\n{{ {} }}\nP0({}) {{ int64_t r = 0; {} }}\nexists (0:r=0)\n",
+        "C t
+{{ {} }}
+P0({}) {{ int64_t r = 0; {} }}
+exists (0:r=0)
+",
         init.collect::<Vec<_>>().join(" "),
         parameters(),
         case.body

@@ -33,8 +33,15 @@ fn states(text: &str) -> Result<Vec<String>, String> {
 /// The final value of `r` after some code.
 fn value(structs: &str, ty: &str, body: &str) -> Result<String, String> {
     let text = format!(
-        "C t\n{{ {ty} x; {ty} y; }}\n{structs}\nP0({ty} *x, {ty} *y, int *k) {{\n  long r = 0;\n  {body}\n}}\n\
-         exists (0:r=0)\n"
+        "C t
+{{ {ty} x; {ty} y; }}
+{structs}
+P0({ty} *x, {ty} *y, int *k) {{
+  long r = 0;
+  {body}
+}}
+exists (0:r=0)
+"
     );
     let found = states(&text)?;
     assert_eq!(found.len(), 1, "{text}");
@@ -139,16 +146,31 @@ fn what_is_not_read_is_refused_by_name() {
         let got = value(structs, "struct S", body).expect_err(body);
         assert!(got.contains(want), "{structs} {body}: {got}");
     }
-    let init = "C t\n{ struct S x = 1; }\nstruct S { int a; };\nP0(struct S *x) { x->a = 1; }\nexists (true)\n";
+    let init = "C t
+{ struct S x = 1; }
+struct S { int a; };
+P0(struct S *x) { x->a = 1; }
+exists (true)
+";
     assert!(states(init).expect_err("a value").contains("initial values of structures"));
 }
 
 #[test]
 fn a_structure_is_published_through_a_member() {
-    let text = "C t\n{ struct S x; }\nstruct S { int8_t a; atomic_int f; int8_t b; };\n\
-                P0(struct S *x) { x->a = 1; atomic_store_explicit(&x->f, 1, memory_order_release); }\n\
-                P1(struct S *x) {\n  int r0 = atomic_load_explicit(&x->f, memory_order_acquire);\n  int r1 = 1;\n  \
-                if (r0) { r1 = x->a; }\n  x->b = 2;\n  int r2 = x->b;\n}\nlocations [1:r0; 1:r1; 1:r2;]\nexists (1:r1=0)\n";
+    let text = "C t
+{ struct S x; }
+struct S { int8_t a; atomic_int f; int8_t b; };
+P0(struct S *x) { x->a = 1; atomic_store_explicit(&x->f, 1, memory_order_release); }
+P1(struct S *x) {
+  int r0 = atomic_load_explicit(&x->f, memory_order_acquire);
+  int r1 = 1;
+  if (r0) { r1 = x->a; }
+  x->b = 2;
+  int r2 = x->b;
+}
+locations [1:r0; 1:r1; 1:r2;]
+exists (1:r1=0)
+";
     let want = ["1:r0=0; 1:r1=1; 1:r2=2;", "1:r0=1; 1:r1=1; 1:r2=2;"];
     assert_eq!(states(text).as_deref(), Ok(&want.map(String::from)[..]));
 }

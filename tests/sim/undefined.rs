@@ -28,10 +28,15 @@ fn outcomes(text: &str) -> Outcomes {
 /// The flags of a thread that works with `a`, which is 1 or what another thread stores.
 fn flags(stored: &str, body: &str) -> Vec<String> {
     let text = format!(
-        "C t\n{{ x = 1; }}\nP0(atomic_int *x) {{\n  \
-         int a = atomic_load_explicit(x, memory_order_relaxed);\n  {body}\n}}\n\
-         P1(atomic_int *x) {{ atomic_store_explicit(x, {stored}, memory_order_relaxed); }}\n\
-         exists (x=1)\n"
+        "C t
+{{ x = 1; }}
+P0(atomic_int *x) {{
+  int a = atomic_load_explicit(x, memory_order_relaxed);
+  {body}
+}}
+P1(atomic_int *x) {{ atomic_store_explicit(x, {stored}, memory_order_relaxed); }}
+exists (x=1)
+"
     );
     outcomes(&text).flags
 }
@@ -93,13 +98,20 @@ fn what_fits_or_wraps_is_defined() {
 fn only_allowed_executions_count() {
     let text = |order: &str| {
         format!(
-            "C t\n{{ y = 2147483647; }}\nP0(atomic_int *x, atomic_int *y) {{\n  \
-             atomic_store_explicit(y, 1, memory_order_relaxed);\n  \
-             atomic_store_explicit(x, 1, memory_order_{order});\n}}\n\
-             P1(atomic_int *x, atomic_int *y) {{\n  \
-             if (atomic_load_explicit(x, memory_order_acquire)) {{\n    \
-             int a = atomic_load_explicit(y, memory_order_relaxed);\n    int r = a + 1;\n  }}\n}}\n\
-             exists (1:r=0)\n"
+            "C t
+{{ y = 2147483647; }}
+P0(atomic_int *x, atomic_int *y) {{
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  atomic_store_explicit(x, 1, memory_order_{order});
+}}
+P1(atomic_int *x, atomic_int *y) {{
+  if (atomic_load_explicit(x, memory_order_acquire)) {{
+    int a = atomic_load_explicit(y, memory_order_relaxed);
+    int r = a + 1;
+  }}
+}}
+exists (1:r=0)
+"
         )
     };
     let ordered = outcomes(&text("release"));

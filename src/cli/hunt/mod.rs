@@ -1,9 +1,9 @@
 //! `litmake hunt`: looks for unknown bugs until its time is over.
 
+mod told;
 mod uncompared;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -22,7 +22,6 @@ use litmake::profile::Profiles;
 use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
 use litmake::report::baseline::{Baseline, Seen};
-use litmake::report::terminal::Style;
 use litmake::report::verdict::Verdict;
 use litmake::report::{Class, Finding, Report, Status, merge};
 use litmake::stage::collect::Ran;
@@ -34,7 +33,9 @@ use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
 
-/// Look for unknown bugs: draw tests, compile and compare them, and learn where to look next.
+/// Look for unknown bugs in compilers, for minutes or nights.
+///
+/// It draws tests, compiles and compares them, and learns where to look next.
 ///
 /// If the code of a test has a sequence of instructions that is new, the hunt draws similar tests;
 /// it leaves a source of tests whose code is no longer new. Every test is compiled. It is compared
@@ -57,10 +58,10 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = budget)]
     budget: Duration,
 
-    /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for
-    /// the installed profiles [default: the newest version of each C compiler for each target, at
+    /// Profiles to compile with: names or parts of them (`clang-riscv64`), files, or patterns such as
+    /// `clang-22-*-O2`, which stand for the installed profiles [default: the newest version of each C compiler for each target, at
     /// O2]
-    #[arg(long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
+    #[arg(short, long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// The seed of all random choices; one seed gives the same tests as long as the compiled code
@@ -177,6 +178,13 @@ fn run(args: &Args) -> Result<u8> {
     let stop = common::stop();
     let mut broken = false;
     let mut first = true;
+    if !args.how.quiet {
+        let profiles = litmake::report::number(kept.profiles.len() as u64, "profile");
+        eprintln!(
+            "hunting for {}: drawing, compiling and comparing tests for {profiles}",
+            humantime::format_duration(args.budget)
+        );
+    }
     let more = |kept: &Kept| {
         let rounds = args.rounds.is_none_or(|n| kept.hunt.rounds < n);
         rounds && kept.tally.seconds < args.budget.as_secs_f64()
@@ -192,8 +200,8 @@ fn run(args: &Args) -> Result<u8> {
     report.verdict = verdict(&kept, &report);
     report.stopped = report.verdict.stopped;
     match args.json {
-        true => print!("{}", json(&kept, &report)),
-        false => say(&kept, &report),
+        true => print!("{}", told::json(&kept, &report)),
+        false => told::say(&kept, &report),
     }
     args.how.formats.write(&report)?;
     let silent = kept.profiles.iter().any(|p| kept.tally.profiles.get(p).is_none_or(|n| *n == 0));
@@ -739,7 +747,7 @@ fn new_folders(
     findings::place(report, used, Some(folder))?;
     for finding in report.findings.iter().filter(|f| f.status == Status::New) {
         if !args.how.quiet {
-            eprintln!("new: {} in {}", finding.id, finding.folder);
+            eprintln!("new bug {}: {}, in {}", finding.id, finding.title(), finding.folder);
         }
     }
     report.findings.extend(old);
@@ -783,84 +791,5 @@ fn verdict(kept: &Kept, report: &Report) -> Verdict {
     out.missing.extend(silent.map(|p| format!("any comparison with {p}")));
     out.stopped |= common::stopped_status().is_some();
     out.settle();
-    out
-}
-
-/// The report as JSON, with the counts of the hunt.
-fn json(kept: &Kept, report: &Report) -> String {
-    let out = serde_json::json!({
-        "hunt": {
-            "seed": kept.hunt.seed,
-            "rounds": kept.hunt.rounds,
-            "tests": kept.hunt.tests,
-            "unjudged": kept.hunt.unjudged(),
-            "tally": kept.tally,
-            "sequences": kept.hunt.by_arch().collect::<BTreeMap<_, _>>(),
-            "novelty": kept.hunt.rates(),
-            "sources": kept.hunt.arms,
-            "cover": kept.hunt.cover,
-        },
-        "report": report,
-    });
-    let mut text = serde_json::to_string_pretty(&out).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
-fn say(kept: &Kept, report: &Report) {
-    let style = Style { color: common::stdout_color(), quiet: true, ..Style::default() };
-    let mut shown = report.clone();
-    shown.errors.clear();
-    super::run::say_summary(&shown, style);
-    super::output::raw(&litmake::plain::text(&told(kept)));
-}
-
-/// The counts of the hunt, as text.
-fn told(kept: &Kept) -> String {
-    let (hunt, tally) = (&kept.hunt, &kept.tally);
-    let mut out = String::new();
-    let not: u64 = tally.not_compared.values().sum();
-    let known = match tally.known {
-        0 => String::new(),
-        n => format!(" ({n} tests with nothing new were compiled alone)"),
-    };
-    let whys: Vec<String> =
-        tally.not_compared.iter().map(|(why, n)| format!("{n} {why}")).collect();
-    let _ = writeln!(
-        out,
-        "\nhunted {:.0} s: {} rounds, {} tests on {} profiles, {} comparisons{known}; {not} not compared{}",
-        tally.seconds,
-        hunt.rounds,
-        hunt.tests,
-        kept.profiles.len(),
-        tally.compared,
-        if whys.is_empty() { String::new() } else { format!(" ({})", whys.join(", ")) },
-    );
-    out.push_str(&tally.reasons.told());
-    let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
-    let _ =
-        writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
-    if hunt.unjudged() > 0 {
-        let _ = writeln!(out, "  of which no compared test has: {}", hunt.unjudged());
-    }
-    if !kept.open.is_empty() {
-        let _ = writeln!(out, "open: {} tests with differences to look into", kept.open.len());
-    }
-    let rates: Vec<String> = hunt.rates().iter().map(|r| format!("{:.0} %", r * 100.0)).collect();
-    let _ = writeln!(out, "tests with new code, over the hunt: {}", rates.join(", "));
-    let list = |map: &BTreeMap<String, u64>| {
-        map.iter().map(|(word, n)| format!("{word} {n}")).collect::<Vec<_>>().join(", ")
-    };
-    let _ = writeln!(out, "orders: {}", list(&hunt.cover.orders));
-    let _ = writeln!(out, "widths: {}", list(&hunt.cover.widths));
-    let _ = writeln!(out, "constructs: {}", list(&hunt.cover.constructs));
-    let _ = writeln!(out, "sources, with how many of their tests were new:");
-    for arm in &hunt.arms {
-        let left = if arm.is_left() { ", left" } else { "" };
-        let _ = writeln!(out, "  {}: {} of {}{left}", arm.name, arm.novel, arm.drawn);
-    }
-    for (id, (seconds, tests)) in &tally.first_seen {
-        let _ = writeln!(out, "bug {id}: first after {seconds:.0} s and {tests} tests");
-    }
     out
 }

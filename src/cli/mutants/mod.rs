@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use litmake::diag::{Diag, Result};
 use litmake::stats::results::{MAX_BYTES, Results};
 
-use super::common;
+use super::{common, confidence};
 
 /// Run tests on a GPU, and measure by mutants how good the testing was.
 ///
@@ -27,6 +27,7 @@ enum Command {
     Score(analyses::Score),
     Merge(analyses::Merge),
     Correlate(analyses::Correlate),
+    Confidence(confidence::Args),
     Run(run::Run),
     Tune(tune::Tune),
     Reproduce(reproduce::Reproduce),
@@ -44,6 +45,7 @@ pub fn main(args: Args) -> ExitCode {
         Command::Reproduce(a) => reproduce::reproduce(a),
         Command::List(a) => run::list(a),
         Command::Devices(a) => run::devices(a),
+        Command::Confidence(a) => confidence::run(a).map(|()| 0),
     };
     match done {
         Ok(status) => ExitCode::from(status),

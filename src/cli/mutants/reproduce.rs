@@ -92,7 +92,7 @@ pub fn reproduce(args: &Reproduce) -> Result<u8> {
             Err(failure) => errors.failed(&test.name, &failure),
         }
     }
-    Ok(status.max(errors.status()))
+    Ok(status.max(errors.end()))
 }
 
 /// How often the forbidden outcomes showed, as text.

@@ -1,6 +1,7 @@
 //! `litmake mutants run`, `list` and `devices`: runs tests on a device, prints the tests, and lists
 //! the devices.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use litmake::stop::Stopping;
 /// input; 3, there is no device, or it failed (after everything else was done).
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake mutants run --out rtx.json                   the paper's mutants in its 150 environments
+  litmake mutants run --output rtx.json                the paper's mutants in its 150 environments
   litmake mutants run --suite conformance --environments 4
   litmake mutants run --preset site --set testingWorkgroups=8 --environments 1
   litmake mutants run my.litmus --variant unchecked --memory workgroup --reach workgroup
@@ -260,6 +261,8 @@ pub struct Ready {
 #[derive(Default)]
 pub struct Errors {
     said: Vec<(String, String)>,
+    /// The tests that failed in one way: the first is printed at once, the others are counted.
+    alike: BTreeMap<String, usize>,
     /// The exit status for these errors.
     status: u8,
 }
@@ -268,16 +271,32 @@ impl Errors {
     /// Prints and records the error of a test.
     pub fn add(&mut self, test: &str, why: String, status: u8) {
         eprintln!("{why}");
+        self.record(test, why, status);
+    }
+
+    /// The same for a failure, which does not name its test. Equal ones are printed once.
+    pub fn failed(&mut self, test: &str, failure: &Failure) {
+        let why = failure.text();
+        let count = self.alike.entry(why.clone()).or_default();
+        *count += 1;
+        let said = format!("error: {test}: {why}");
+        match count {
+            1 => self.add(test, said, 3),
+            _ => self.record(test, said, 3),
+        }
+    }
+
+    fn record(&mut self, test: &str, why: String, status: u8) {
         self.said.push((test.to_string(), why));
         self.status = self.status.max(status);
     }
 
-    /// The same for a failure, which does not name its test.
-    pub fn failed(&mut self, test: &str, failure: &Failure) {
-        self.add(test, format!("error: {test}: {}", failure.text()), 3);
-    }
-
-    pub fn status(&self) -> u8 {
+    /// Says how many tests failed like others, and returns the exit status.
+    pub fn end(&self) -> u8 {
+        for (why, count) in self.alike.iter().filter(|(_, count)| **count > 1) {
+            let more = litmake::report::number(*count as u64 - 1, "more test");
+            eprintln!("error: {more}, the same: {why}");
+        }
         self.status
     }
 
@@ -384,7 +403,7 @@ pub fn no_device(failure: &Failure) -> u8 {
 pub fn run(args: &Run) -> Result<u8> {
     let Ready { tests: prepared, mut errors } = args.tests.ready(args.how.preset.scheme())?;
     if prepared.is_empty() {
-        return Ok(errors.status());
+        return Ok(errors.end());
     }
     let mut session = Session::new(args.how.device.as_deref());
     let info = match session.device() {
@@ -422,7 +441,7 @@ pub fn run(args: &Run) -> Result<u8> {
             Ending::Failed(failure) => errors.failed(&test.name, &failure),
         }
     }
-    status = status.max(errors.status());
+    status = status.max(errors.end());
     if args.speed {
         match speed(&mut session, &prepared, &setup, &mut records) {
             Ok(lines) => lines.into_iter().for_each(&say),
@@ -494,7 +513,7 @@ pub fn list(args: &List) -> Result<u8> {
             let path = folder.join(format!("{}.litmus", test.name));
             litmake::file::write(&path, litmus::write(&test))?;
         }
-        return Ok(errors.status());
+        return Ok(errors.end());
     }
     let mut setup = Setup::new(Preset::Pte);
     if args.spirv.is_some() {
@@ -542,7 +561,7 @@ pub fn list(args: &List) -> Result<u8> {
             println!("{}", wgsl::module(&p.program, &p.oracle, &shape));
         }
     }
-    Ok(errors.status())
+    Ok(errors.end())
 }
 
 fn make(folder: &std::path::Path) -> Result<()> {

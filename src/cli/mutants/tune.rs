@@ -61,9 +61,10 @@ pub struct Tune {
     #[arg(long)]
     conform: bool,
 
-    /// Search in the recorded rates of this file and compare with random search; no test runs
-    #[arg(long, value_name = "FILE")]
-    replay: Option<PathBuf>,
+    /// Search in the recorded rates of these files, each by itself, and compare with random search;
+    /// no test runs
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "files")]
+    replay: Vec<PathBuf>,
 
     /// How often to repeat a replay
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
@@ -79,16 +80,32 @@ pub fn tune(args: &Tune) -> Result<u8> {
     if goal.limit.is_nan() || goal.limit <= 0.0 {
         return Err(Diag::new(format!("{} is no time in seconds", goal.limit)));
     }
-    match &args.replay {
-        Some(path) => replay(args, path, goal),
-        None => on_device(args, &goal),
+    if args.replay.is_empty() {
+        return on_device(args, &goal);
     }
+    let mut out = serde_json::Map::new();
+    for path in &args.replay {
+        if !args.json && args.replay.len() > 1 {
+            println!("{}", litmake::base::plain::path(&path.display().to_string()));
+        }
+        out.insert(path.display().to_string(), replay(args, path, goal.clone())?);
+    }
+    // One file needs no name.
+    let value = match out.len() {
+        1 => out.into_iter().map(|(_, value)| value).next(),
+        _ => Some(serde_json::Value::Object(out)),
+    };
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&value).unwrap_or_default());
+    }
+    Ok(0)
 }
 
 /// The fixed cost of each run in a replay, in seconds: preparing memory and reading results.
 const OVERHEAD: f64 = 0.002;
 
-fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
+/// Searches in the rates of a file, and returns what came of it for `--json`.
+fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<serde_json::Value> {
     let results = super::read(path)?;
     let goal = Goal { limit: goal.limit.max(1e7), ..goal };
     let reachable = Replay::new(&results, OVERHEAD, 0).reachable(&goal);
@@ -120,26 +137,22 @@ fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
         let count = mean(list, &|f| f.count() as f64);
         let last = mean(list, &Found::last);
         let same = mean(list, &|f| f.count_at(adaptive_last) as f64);
-        if args.json {
-            out.insert(
-                name.to_string(),
-                serde_json::json!({
-                    "reached": count, "seconds": last, "times_adaptive": last / adaptive_last,
-                    "reached_when_adaptive_is_done": same,
-                }),
-            );
-        } else {
+        out.insert(
+            name.to_string(),
+            serde_json::json!({
+                "reached": count, "seconds": last, "times_adaptive": last / adaptive_last,
+                "reached_when_adaptive_is_done": same,
+            }),
+        );
+        if !args.json {
             println!(
                 "  {name:26} {count:6.2} reached, the last after {last:>10.2} s of device time ({:.2} times); {same:.2} when adaptive is done",
                 last / adaptive_last
             );
         }
     }
-    if args.json {
-        out.insert("reachable".into(), reachable.into());
-        println!("{}", serde_json::to_string_pretty(&out).unwrap_or_default());
-    }
-    Ok(0)
+    out.insert("reachable".into(), reachable.into());
+    Ok(out.into())
 }
 
 /// The database in a file; empty if there is no file yet.
@@ -158,7 +171,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     let mut db = database(args.db.as_ref())?;
     let Ready { tests, mut errors } = args.tests.ready(args.how.preset().scheme())?;
     if tests.is_empty() {
-        return Ok(errors.status());
+        return Ok(errors.end());
     }
     let mut session = Session::new(args.how.device());
     let info = match session.device() {
@@ -219,7 +232,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     for (test, failure) in &failures {
         errors.failed(test, failure);
     }
-    Ok(status.max(errors.status()))
+    Ok(status.max(errors.end()))
 }
 
 fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {

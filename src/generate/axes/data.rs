@@ -79,6 +79,29 @@ pub const VALUES: [&str; 22] = [
     "float-and-integer",
 ];
 
+/// The constants that are written. Small ones are also those that flags are set to.
+pub const NUMBERS: [&str; 5] = ["small", "distinct", "large", "negative", "shifted"];
+
+/// The constant that stands for `n`; flags are set to small ones. Different for small different `n`.
+pub fn number(choice: &str, ty: &Type, n: u32) -> String {
+    let top = ty.bits.min(64) - 8;
+    match choice {
+        "distinct" => format!("{}", 64 + n),
+        // So many bits that machines need several instructions, or a load.
+        "large" => match ty.bits {
+            8 => format!("{}", 0x50 + n),
+            16 => format!("{}", 0x5a40 + n),
+            32 => format!("{}", 0x5a3c_1e40 + n),
+            _ => format!("{}", 0x1234_5678_9abc_de40_u64 + u64::from(n)),
+        },
+        "negative" if !ty.unsigned => format!("-{}", 64 + n),
+        "negative" => format!("({})-{}", ty.name, 64 + n),
+        "shifted" if ty.bits == 8 => format!("{}", n << 3),
+        "shifted" => format!("{}", u64::from(16 + n) << top),
+        _ => n.to_string(),
+    }
+}
+
 /// How a value that was read is taken apart.
 pub const READS: [&str; 18] = [
     "whole",
@@ -231,26 +254,29 @@ pub const BITS: [(&str, &str); 4] = [
 
 /// A value in floating point: an integer that is converted, or bits. Some values have more digits than
 /// a number keeps.
-fn float_value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
+fn float_value(choice: &str, numbers: &str, ty: &Type, n: u32, thread: usize) -> String {
     let whole = int(ty.other, ty.bits, false, "");
     let t = ty.name;
     match choice {
-        "constant" if ty.bits == 32 => format!("{n}.0f"),
-        "constant" => format!("{n}.0"),
+        "constant" => {
+            let n = if numbers == "small" { n } else { 64 + n };
+            format!("{n}.0{}", if ty.bits == 32 { "f" } else { "" })
+        }
         "float-bits" if ty.bits == 32 => {
             format!("float32((uint32_t)*k * 0x3f800000u + ({n}u << 20))")
         }
         "float-bits" => format!("float64((uint64_t)*k * 0x3ff0000000000000u + ({n}ul << 49))"),
-        _ => format!("({t}){}", value(choice, &whole, n, thread)),
+        _ => format!("({t}){}", value(choice, numbers, &whole, n, thread)),
     }
 }
 
 /// An expression for a value that is not 0, of a type, and different for small different `n`.
-pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
+/// `numbers` says which constant stands for `n` where the value is one.
+pub fn value(choice: &str, numbers: &str, ty: &Type, n: u32, thread: usize) -> String {
     let t = ty.name;
     let half = ty.bits / 2;
     if ty.float {
-        return float_value(choice, ty, n, thread);
+        return float_value(choice, numbers, ty, n, thread);
     }
     match choice {
         "float" => format!("({t})((float)*k + {}.0f)", n - 1),
@@ -284,7 +310,7 @@ pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
         "divided" => format!("({t})((*k * 10 + {}) / 10)", n * 10),
         "through-memory" => format!("(*v{thread} = *k + {n}, ({t})*v{thread})"),
         "kept-bits" => format!("({t})((*k & ~{0}) | ({n} & {0}))", n << 1 | 1),
-        _ => n.to_string(),
+        _ => number(numbers, ty, n),
     }
 }
 

@@ -60,9 +60,33 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
         }
         point = sinking(random, point);
         if super::text(&point).is_some() {
-            return point;
+            return often(random, point, axes);
         }
     }
+}
+
+/// The axes on which a point is often made special, where that fits: so many times of so many. Compilers do
+/// little with constants that are all alike, with data that lies alone, and with objects of which they see
+/// only pointers.
+const OFTEN: [(Axis, usize, usize); 5] = [
+    (Axis::Numbers, 3, 4),
+    (Axis::Near, 1, 3),
+    (Axis::Storage, 1, 3),
+    (Axis::Between, 1, 6),
+    (Axis::Operand, 1, 6),
+];
+
+fn often(random: &mut Random, mut point: Point, drawn: &[Axis]) -> Point {
+    for (axis, times, of) in OFTEN {
+        if drawn.contains(&axis) || random.below(of) >= times {
+            continue;
+        }
+        let next = point.with(axis, 1 + random.below(axis.choices() - 1));
+        if super::text(&next).is_some() {
+            point = next;
+        }
+    }
+    point
 }
 
 /// Gives a read that is kept late a branch to sink into, a fence before the branch, and half of the

@@ -33,7 +33,7 @@ pub fn has_float(point: &Point) -> bool {
 }
 
 /// Every family of the grid.
-pub const FAMILIES: [Family; 10] = [
+pub const FAMILIES: [Family; 12] = [
     Family {
         name: "c11-sync",
         about: "every way to release and every way to acquire, around plain and atomic data",
@@ -99,6 +99,18 @@ pub const FAMILIES: [Family; 10] = [
         axes: &[Axis::Answer, Axis::Acquire, Axis::Flag, Axis::Sync],
         has: |point| point.get(Axis::Answer) > 0,
     },
+    Family {
+        name: "c11-near",
+        about: "a thread's own members beside the data and the flag, and constants that are all distinct",
+        axes: &[Axis::Near, Axis::Numbers, Axis::Type],
+        has: |point| point.get(Axis::Near) > 0,
+    },
+    Family {
+        name: "c11-statics",
+        about: "data and flags that functions name as static variables; one function that all threads run",
+        axes: &[Axis::Storage, Axis::Write, Axis::Use, Axis::Numbers],
+        has: |point| point.get(Axis::Storage) > 0,
+    },
 ];
 
 /// Whether the data of a test is a member.
@@ -140,7 +152,7 @@ pub fn each(
         None => ControlFlow::Continue(()),
     };
     let crossed = family.axes == [Axis::Release, Axis::Acquire];
-    for shape in 0..Axis::Shape.choices() {
+    for shape in 0..super::program::IN_FAMILIES {
         let start = Point::default().with(Axis::Shape, shape);
         if crossed {
             for kind in 0..2 {

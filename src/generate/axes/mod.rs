@@ -8,7 +8,9 @@
 mod data;
 mod draw;
 mod families;
+mod near;
 mod program;
+mod stored;
 mod sync;
 
 #[cfg(test)]
@@ -60,10 +62,22 @@ pub enum Axis {
     /// How a thread tells whether the flag was set: by the value that an update found, by a bit of it, or
     /// by a comparison.
     Answer,
+    /// The constants that are written. Where data and flag have the same one, a compiler keeps it in one
+    /// register, and accesses that it could pair lie apart.
+    Numbers,
+    /// Plain accesses of a thread to its own member beside the data, before or after all else.
+    Near,
+    /// Whether threads are given the shared objects, or name them as static variables; and whether all
+    /// threads run one function.
+    Storage,
+    /// Other code of the thread right before and after each operation on the flag.
+    Between,
+    /// Where the number comes from that a flag is set to.
+    Operand,
 }
 
 /// How many axes there are.
-pub const AXES: usize = 18;
+pub const AXES: usize = 23;
 
 impl Axis {
     /// Every axis, in the order of a point's numbers.
@@ -86,6 +100,11 @@ impl Axis {
         Axis::Loop,
         Axis::Member,
         Axis::Answer,
+        Axis::Numbers,
+        Axis::Near,
+        Axis::Storage,
+        Axis::Between,
+        Axis::Operand,
     ];
 
     /// Its name, as names of tests have it.
@@ -109,6 +128,11 @@ impl Axis {
             Axis::Loop => "loop",
             Axis::Member => "member",
             Axis::Answer => "answer",
+            Axis::Numbers => "numbers",
+            Axis::Near => "near",
+            Axis::Storage => "storage",
+            Axis::Between => "between",
+            Axis::Operand => "operand",
         }
     }
 
@@ -133,6 +157,11 @@ impl Axis {
             Axis::Loop => data::LOOPS.len(),
             Axis::Member => data::MEMBERS.len(),
             Axis::Answer => sync::ANSWERS.len(),
+            Axis::Numbers => data::NUMBERS.len(),
+            Axis::Near => near::NEARS.len(),
+            Axis::Storage => stored::STORAGES.len(),
+            Axis::Between => near::BETWEENS.len(),
+            Axis::Operand => sync::OPERANDS.len(),
         }
     }
 
@@ -157,6 +186,11 @@ impl Axis {
             Axis::Loop => data::LOOPS.get(at),
             Axis::Member => data::MEMBERS.get(at),
             Axis::Answer => sync::ANSWERS.get(at),
+            Axis::Numbers => data::NUMBERS.get(at),
+            Axis::Near => near::NEARS.get(at),
+            Axis::Storage => stored::STORAGES.get(at),
+            Axis::Between => near::BETWEENS.get(at),
+            Axis::Operand => sync::OPERANDS.get(at),
         };
         name.copied().unwrap_or("")
     }
@@ -173,7 +207,7 @@ impl Point {
     }
 
     /// The name of the choice on an axis.
-    pub(crate) fn choice(&self, axis: Axis) -> &'static str {
+    pub fn choice(&self, axis: Axis) -> &'static str {
         axis.choice(self.get(axis))
     }
 

@@ -14,7 +14,7 @@ use super::sync::{self, Way};
 use super::{Axis, Point};
 
 /// The shapes: which threads hand data to which.
-pub const SHAPES: [&str; 14] = [
+pub const SHAPES: [&str; 15] = [
     "MP",
     "S",
     "hand",
@@ -29,7 +29,11 @@ pub const SHAPES: [&str; 14] = [
     "CoRR",
     "SB-idle",
     "SB-used",
+    "relay",
 ];
+
+/// The first shapes, in which families take every choice.
+pub const IN_FAMILIES: usize = 14;
 
 /// Shapes of flags alone.
 fn has_data(shape: &str) -> bool {
@@ -46,39 +50,40 @@ pub fn text(point: &Point) -> Option<(String, String)> {
     let mut program = Program::new(point);
     program.fits().then_some(())?;
     program.shape()?;
+    let statics = program.stored()?;
     let name = point.name();
-    let text = program.print(&name);
+    let text = program.print(&name, &statics.concat());
     Some((name, text))
 }
 
 #[derive(Default)]
-struct Thread {
-    body: String,
+pub(super) struct Thread {
+    pub(super) body: String,
     /// Locals of the outermost block, with their types, in order.
-    locals: Vec<(String, String)>,
+    pub(super) locals: Vec<(String, String)>,
     /// The locations that it is given, by name: their declarations as parameters.
-    params: BTreeMap<String, String>,
+    pub(super) params: BTreeMap<String, String>,
     /// The locals whose final values are observed.
-    observed: Vec<String>,
+    pub(super) observed: Vec<String>,
 }
 
-struct Program<'p> {
-    point: &'p Point,
-    shape: &'static str,
-    ty: &'static Type,
-    flag: &'static str,
+pub(super) struct Program<'p> {
+    pub(super) point: &'p Point,
+    pub(super) shape: &'static str,
+    pub(super) ty: &'static Type,
+    pub(super) flag: &'static str,
     kind: &'static str,
     alias: &'static str,
     call: &'static str,
-    member: &'static str,
-    threads: Vec<Thread>,
-    helpers: BTreeMap<String, String>,
+    pub(super) member: &'static str,
+    pub(super) threads: Vec<Thread>,
+    pub(super) helpers: BTreeMap<String, String>,
     /// The final values that the condition names.
-    finals: Vec<String>,
+    pub(super) finals: Vec<String>,
     /// The local of the current thread for the value that it read early, to be used once it hands over.
     sunk: String,
     /// The index of the current thread.
-    at: usize,
+    pub(super) at: usize,
     fresh: usize,
 }
 
@@ -92,7 +97,10 @@ impl<'p> Program<'p> {
             kind: point.choice(Axis::Kind),
             alias: point.choice(Axis::Alias),
             call: point.choice(Axis::Call),
-            member: point.choice(Axis::Member),
+            member: match (point.get(Axis::Member), point.get(Axis::Near)) {
+                (0, 1..) => "near",
+                _ => point.choice(Axis::Member),
+            },
             threads: Vec::new(),
             helpers: BTreeMap::new(),
             finals: Vec::new(),
@@ -102,7 +110,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    fn choice(&self, axis: Axis) -> &'static str {
+    pub(super) fn choice(&self, axis: Axis) -> &'static str {
         self.point.choice(axis)
     }
 
@@ -115,7 +123,7 @@ impl<'p> Program<'p> {
     }
 
     /// Whether the data is in an array: as the second element, and for halves also as the third.
-    fn array(&self) -> bool {
+    pub(super) fn array(&self) -> bool {
         self.shape == "pair" || self.halves() || matches!(self.alias, "element" | "index")
     }
 
@@ -153,7 +161,11 @@ impl<'p> Program<'p> {
         if self.float_flag() && (fetches(self.release()) || fetches(self.acquire())) {
             return false;
         }
-        if narrow && matches!(self.shape, "lock" | "back" | "ISA2") {
+        if narrow && matches!(self.shape, "lock" | "back" | "ISA2" | "relay") {
+            return false;
+        }
+        // The update in between fetches and adds.
+        if self.float_flag() && self.shape == "relay" {
             return false;
         }
         if self.shape.starts_with("SB-") && !self.acquire().is_update() {
@@ -161,6 +173,8 @@ impl<'p> Program<'p> {
         }
         if !has_data(self.shape) {
             let of_data = [
+                Axis::Numbers,
+                Axis::Near,
                 Axis::Type,
                 Axis::Kind,
                 Axis::Value,
@@ -186,12 +200,23 @@ impl<'p> Program<'p> {
             return false;
         }
         // Arithmetic that overflows is undefined, and compilers count on that.
-        let is_large = matches!(value, "high-bit" | "float-bits") || data::has_halves(value);
+        let numbers = self.choice(Axis::Numbers);
+        let is_large = matches!(value, "high-bit" | "float-bits")
+            || data::has_halves(value)
+            || value == "constant" && matches!(numbers, "large" | "shifted");
         let scaled = self.choice(Axis::Read) == "scaled" && !self.ty.unsigned && self.ty.bits >= 32;
-        if is_large && (scaled || self.call == "const" && self.ty.bits == 32) {
+        if is_large
+            && (scaled || self.call == "const" && (self.ty.bits == 32 || numbers != "small"))
+        {
             return false;
         }
-        if !self.fits_in_structure() {
+        if !self.fits_in_structure() || !self.fits_stored() {
+            return false;
+        }
+        // Only constants are drawn, and only data alone has members of threads beside it.
+        if numbers != "small" && value != "constant"
+            || self.point.get(Axis::Near) > 0 && self.point.get(Axis::Member) > 0
+        {
             return false;
         }
         // What is stepped and gets bits is an integer.
@@ -230,7 +255,7 @@ impl<'p> Program<'p> {
         !halved || matches!(self.alias, "direct" | "element")
     }
 
-    fn is_member(&self) -> bool {
+    pub(super) fn is_member(&self) -> bool {
         self.member != "alone"
     }
 
@@ -256,6 +281,7 @@ impl<'p> Program<'p> {
                     && self.choice(Axis::Write) != "stepped"
             }
             // A flag that functions are given is a parameter of theirs.
+            "near" => !self.array(),
             "flag-inside" => matches!(self.shape, "MP" | "hand" | "back" | "pair" | "MP-open"),
             _ => true,
         }
@@ -273,7 +299,7 @@ impl<'p> Program<'p> {
     }
 
     /// A new local whose final value is observed.
-    fn observed(&mut self, ty: &str) -> String {
+    pub(super) fn observed(&mut self, ty: &str) -> String {
         let at = self.threads[self.at].locals.len();
         let name = format!("r{at}");
         let thread = self.thread();
@@ -301,7 +327,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    fn scratch(&mut self, name: &str, ty: &str) -> String {
+    pub(super) fn scratch(&mut self, name: &str, ty: &str) -> String {
         let name = format!("{name}{}", self.at);
         let declaration = format!("{ty} *{name}");
         self.thread().params.insert(name.clone(), declaration);
@@ -386,7 +412,7 @@ impl<'p> Program<'p> {
     }
 
     /// The thread is given the structure that the data is in.
-    fn structure(&mut self) {
+    pub(super) fn structure(&mut self) {
         let word = if self.member == "union" { "union" } else { "struct" };
         self.thread().params.insert("x".into(), format!("{word} D *x"));
     }
@@ -412,6 +438,7 @@ impl<'p> Program<'p> {
             "beside-atomic" => format!("struct D {{ {m} _Atomic {} c; }};", self.whole()),
             "beside-const" => format!("struct D {{ const {} c; {m} }};", self.whole()),
             "flag-inside" => format!("struct D {{ {m} _Atomic {} f; }};", self.flag),
+            "near" => self.near_definition(&m),
             "union" => format!("union D {{ {m} {} o; }};", self.ty.other),
             _ => format!("struct D {{ int8_t a; {m} int8_t b; }};"),
         })
@@ -444,16 +471,24 @@ impl<'p> Program<'p> {
                 let r = self.observed("int64_t");
                 (String::new(), format!("{r} = x->c;\n"))
             }
-            "flag-inside" => {
-                self.structure();
-                (format!("_Atomic {} *y = &x->f;\n", self.flag), String::new())
+            "flag-inside" => (self.flag_inside(), String::new()),
+            "near" => {
+                let (first, last) = self.near();
+                let flag = if self.has_flag_inside() { self.flag_inside() } else { String::new() };
+                (flag + &first, last)
             }
             _ => (String::new(), String::new()),
         }
     }
 
+    /// The declaration of the flag as the member that it is.
+    fn flag_inside(&mut self) -> String {
+        self.structure();
+        format!("_Atomic {} *y = &x->f;\n", self.flag)
+    }
+
     /// A type that holds the data whole.
-    fn wide_of_data(&self) -> &'static str {
+    pub(super) fn wide_of_data(&self) -> &'static str {
         match (self.ty.float, self.ty.bits) {
             (true, _) | (_, 128) => self.ty.name,
             (_, 64) => "int64_t",
@@ -654,7 +689,8 @@ impl<'p> Program<'p> {
 
     /// One store of the value that belongs to `n`, with what the alias axis puts after it.
     fn put(&mut self, which: usize, n: u32) -> String {
-        let value = data::value(self.choice(Axis::Value), self.ty, n, self.at);
+        let numbers = self.choice(Axis::Numbers);
+        let value = data::value(self.choice(Axis::Value), numbers, self.ty, n, self.at);
         let mut out = self.store(which, &value);
         if self.alias == "bytes-between" {
             let c = self.scratch("c", "int8_t");
@@ -883,7 +919,7 @@ impl<'p> Program<'p> {
     // The flag.
 
     fn flag_parameter(&mut self, flag: &str) {
-        if self.member == "flag-inside" {
+        if self.has_flag_inside() {
             return;
         }
         let declaration = format!("_Atomic {} *{flag}", self.flag);
@@ -1001,8 +1037,10 @@ impl<'p> Program<'p> {
             true => self.observed(self.flag),
             false => self.fresh("u"),
         };
-        let code = way.release(flag, self.flag, old, new, &kept);
+        let operand = self.choice(Axis::Operand);
+        let code = way.release(operand, (flag, self.flag), (old, new), &kept);
         let code = self.wrapped(code, flag, used.then_some(kept.as_str()), "give");
+        let code = self.between(code);
         self.around(code)
     }
 
@@ -1016,6 +1054,7 @@ impl<'p> Program<'p> {
             None => way.acquire(flag, self.flag, set, &into),
         };
         let code = self.wrapped(code, flag, Some(&into), "take");
+        let code = self.between(code);
         (self.around(code), into)
     }
 
@@ -1051,11 +1090,13 @@ impl<'p> Program<'p> {
         }
         let (first, last) = self.beside();
         let body = format!("{start}{}{end}", f(self));
-        let body = match self.member {
-            // The flag's name stands before all that uses it.
-            "flag-inside" => body,
-            _ => format!("{first}{body}{last}"),
+        // The flag's name stands before all that uses it.
+        let named = self.has_flag_inside();
+        let (name, first) = match first.split_once('\n') {
+            Some((name, rest)) if named => (format!("{name}\n"), rest.to_string()),
+            _ => (String::new(), first),
         };
+        let body = format!("{first}{body}{last}");
         let body = match self.choice(Axis::Loop) {
             "counted" => format!("for (int j = 0; j < *k; j++) {}", Self::braced(&body)),
             "while" => format!("int n = *k & 1;\nwhile (n) {{\n{body}n = n - 1;\n}}\n"),
@@ -1066,7 +1107,7 @@ impl<'p> Program<'p> {
             }
             _ => body,
         };
-        let body = if self.member == "flag-inside" { first + &body } else { body };
+        let body = name + &body;
         self.need(&body);
         self.thread().body = body;
     }
@@ -1128,6 +1169,17 @@ impl<'p> Program<'p> {
                 self.next(true, |p| p.write_and_give(1, "y", 0, 1));
                 self.next(false, |p| p.take_and("y", 1, |p| p.give("z", 0, 1)));
                 self.next(false, |p| p.take_and("z", 1, |p| p.read()));
+            }
+            // What is released is seen also by whom reads what an update made of it, relaxed as the update may be.
+            "relay" => {
+                self.next(true, |p| p.write_and_give(1, "y", 0, 1));
+                self.next(false, |p| {
+                    p.flag_parameter("y");
+                    let r = p.observed(p.flag);
+                    let update = "atomic_fetch_add_explicit(y, 2, memory_order_relaxed)";
+                    p.between(format!("{r} = {update};\n"))
+                });
+                self.next(false, |p| p.take_and("y", 3, |p| p.read()));
             }
             "lock" => {
                 for n in [1, 2] {
@@ -1204,7 +1256,7 @@ impl<'p> Program<'p> {
         Some(())
     }
 
-    fn print(&self, name: &str) -> String {
+    fn print(&self, name: &str, statics: &str) -> String {
         let mut init: BTreeMap<String, String> = BTreeMap::new();
         for thread in &self.threads {
             for (name, declaration) in &thread.params {
@@ -1214,6 +1266,7 @@ impl<'p> Program<'p> {
                 let text = match name.as_str() {
                     name if name.starts_with('q') => format!("{ty} {name} = 7;"),
                     "k" => "int k = 1;".to_string(),
+                    name if name.starts_with('w') => format!("int {name} = {};", &name[1..]),
                     "x" if has_data(self.shape) && self.array() && !self.is_member() => {
                         format!("{ty} x[4];")
                     }
@@ -1227,6 +1280,7 @@ impl<'p> Program<'p> {
         if let Some(definition) = self.definition() {
             let _ = writeln!(out, "{definition}");
         }
+        out.push_str(statics);
         for helper in self.helpers.values() {
             out.push_str(helper);
         }

@@ -30,6 +30,9 @@ pub struct Way {
     pub used: bool,
 }
 
+/// The number that a flag is set to, as a constant or as one that no compiler knows.
+pub const OPERANDS: [&str; 2] = ["constant", "loaded"];
+
 /// Where the operation on the flag stands.
 pub const WRAPS: [&str; 10] = [
     "straight",
@@ -165,19 +168,30 @@ fn fence(order: &str) -> String {
 impl Way {
     /// Statements that set `flag` from `old` to `new`. A result that is used goes to a local of the
     /// flag's type, which is named `kept`.
-    pub fn release(&self, flag: &str, ty: &str, old: u32, new: u32, kept: &str) -> String {
+    /// `operand` is a choice of [`OPERANDS`].
+    pub fn release(
+        &self,
+        operand: &str,
+        (flag, ty): (&str, &str),
+        (old, new): (u32, u32),
+        kept: &str,
+    ) -> String {
         let mut out = self.fence.map(fence).unwrap_or_default();
+        let number = |n: u32| match operand {
+            "loaded" => format!("(*k + {})", n - 1),
+            _ => n.to_string(),
+        };
+        let (set, change) = (number(new), number(new - old));
         let order = self.order;
         let call = match self.operation {
             Operation::Exchange => {
-                format!("atomic_exchange_explicit({flag}, {new}, memory_order_{order})")
+                format!("atomic_exchange_explicit({flag}, {set}, memory_order_{order})")
             }
             Operation::Fetch(op) => {
                 let operand = match op {
-                    "add" => format!("{}", new - old),
-                    "sub" => format!("-{}", new - old),
-                    "or" => format!("{}", old ^ new),
-                    _ => format!("{}", old ^ new),
+                    "add" => change,
+                    "sub" => format!("-{change}"),
+                    _ => number(old ^ new),
                 };
                 // An `or` cannot take bits away; what it sets is another number then.
                 format!("atomic_fetch_{op}_explicit({flag}, {operand}, memory_order_{order})")
@@ -187,12 +201,12 @@ impl Way {
                 let expected = format!("{kept}e");
                 out.push_str(&format!("{ty} {expected} = {old};\n"));
                 format!(
-                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {new}, \
+                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {set}, \
                      memory_order_{order}, memory_order_{failure})"
                 )
             }
             Operation::Store | Operation::Load => {
-                format!("atomic_store_explicit({flag}, {new}, memory_order_{order})")
+                format!("atomic_store_explicit({flag}, {set}, memory_order_{order})")
             }
         };
         match self.used && self.operation != Operation::Store {

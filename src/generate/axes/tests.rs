@@ -109,3 +109,50 @@ fn no_value_is_too_large_for_what_is_done_with_it() {
     }
     assert!(near > 20, "only {near} draws have a large value");
 }
+
+/// A flag is set to small numbers, so that no constant of the data is in the register of one of the flag.
+#[test]
+fn constants_of_data_are_distinct_and_none_is_a_flags() {
+    for choice in super::data::NUMBERS.into_iter().skip(1) {
+        for ty in super::data::TYPES.iter().filter(|t| !t.float) {
+            let all: BTreeSet<String> =
+                (1..15).map(|n| super::data::number(choice, ty, n)).collect();
+            assert_eq!(all.len(), 14, "{choice} {}", ty.name);
+            let small = all.iter().filter(|n| n.parse::<i64>().is_ok_and(|n| (0..4).contains(&n)));
+            assert_eq!(small.count(), 0, "{choice} {}: {all:?}", ty.name);
+            // Each fits into its type.
+            let most = if ty.bits >= 64 { i128::from(i64::MAX) } else { (1 << (ty.bits - 1)) - 1 };
+            let fits = |n: &String| n.parse::<i128>().is_ok_and(|n| n <= most);
+            assert!(choice == "negative" || all.iter().all(fits), "{choice} {}: {all:?}", ty.name);
+        }
+    }
+}
+
+/// Where one function is that of all threads, each thread only calls it, and no thread is given the data.
+#[test]
+fn one_function_is_what_all_threads_run() {
+    let mut random = Random::new(3);
+    let mut seen = 0;
+    for _ in 0..600 {
+        let point = draw(&mut random, &[Axis::Storage]);
+        let (name, text) = text(&point).unwrap_or_default();
+        let test = litmus::read(&Source::new(name, text.clone()));
+        let test = test.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let shared = |f: &litmus::c::ast::Function| {
+            f.params.iter().any(|p| matches!(p.name.as_str(), "x" | "y" | "z"))
+        };
+        for body in &test.threads {
+            let litmus::Body::C(f) = body else { panic!("{text}") };
+            assert!(!shared(f), "{text}");
+            if point.choice(Axis::Storage) == "one-function" {
+                let calls = f.body.iter().filter(|s| {
+                    matches!(&s.kind, litmus::c::ast::StmtKind::Expr(e)
+                        if matches!(&e.kind, litmus::c::ast::ExprKind::Call(n, _) if n == "body"))
+                });
+                assert_eq!(calls.count(), 1, "{text}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} threads run one function");
+}

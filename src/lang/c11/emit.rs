@@ -7,6 +7,7 @@
 
 use super::lower::{is_builtin, is_pure};
 use super::respell;
+use super::variables::{is_observed, variables};
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
     BinaryOp, Expr, ExprKind, FloatLit, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
@@ -103,11 +104,16 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
         }
         out.push_str(&s.definition(&|ty| options.spelt(ty)));
     }
-    if options.storage != Storage::Params {
-        for (name, ty) in shared_locations(test) {
+    let named = variables(test);
+    let stored: Vec<(String, Type)> = match options.storage {
+        Storage::Params => named.clone(),
+        Storage::Globals | Storage::Statics => shared_locations(test),
+    };
+    if !stored.is_empty() {
+        for (name, ty) in stored {
             let spelt = options.spelt(&ty);
             let mut line = print_declaration(&spelt, &options.global_name(&name));
-            if options.storage == Storage::Statics {
+            if options.storage != Storage::Globals {
                 line = format!("static {line}");
             }
             line.insert_str(0, options.mark.unwrap_or_default());
@@ -139,7 +145,9 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                     let _ = writeln!(out, "{line};");
                 }
             }
-            if options.storage == Storage::Statics {
+            // A variable that nobody observes at the end is the compiler's to change or remove.
+            let is_asked_for = options.storage == Storage::Params && is_observed(test, &name);
+            if options.storage == Storage::Statics || is_asked_for {
                 out.push_str(&accessors(&ty, &options.global_name(&name)));
             }
         }
@@ -151,12 +159,12 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
     }
     for f in &test.helpers {
         out.push('\n');
-        out.push_str(&emit_helper(test, f, options));
+        out.push_str(&emit_helper(test, f, &named, options));
     }
     for body in &test.threads {
         if let Body::C(f) = body {
             out.push('\n');
-            out.push_str(&emit_body(f, &options.function_name(&f.name), options));
+            out.push_str(&emit_body(f, &options.function_name(&f.name), &named, options));
         }
     }
     for s in structs.iter().filter(|_| apart) {
@@ -193,8 +201,14 @@ fn accessors(ty: &Type, global: &str) -> String {
     out
 }
 
-/// One thread as a function of the given name, without includes, globals and helpers.
-pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
+/// One thread as a function of the given name, without includes, globals and helpers. `variables` are the
+/// shared locations that it may name directly.
+pub fn emit_body(
+    f: &Function,
+    name: &str,
+    variables: &[(String, Type)],
+    options: &EmitOptions,
+) -> String {
     let none = Vec::new();
     let observe = options.observe.get(&f.name).unwrap_or(&none);
     let mut outs: Vec<(Type, &str, String)> = Vec::new();
@@ -216,6 +230,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     let end = format!("end_{}", f.name);
     let mut rewrite = Rewrite {
         types: variable_types(f),
+        variables,
         options,
         hoisted: hoisted.iter().map(|s| s.to_string()).collect(),
         end: (leaves_early && !outs.is_empty()).then_some(end.clone()),
@@ -278,7 +293,12 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
 }
 
 /// A helper function, not inlined unless it asks for that or the options allow it.
-fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
+fn emit_helper(
+    test: &Test,
+    f: &Function,
+    variables: &[(String, Type)],
+    options: &EmitOptions,
+) -> String {
     let mut types = variable_types(f);
     let mut out = format!("{} {{\n", helper_head(f, options));
     let put = |out: &mut String, mut s: Stmt| {
@@ -289,7 +309,8 @@ fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
     };
     if options.storage != Storage::Params {
         // Shared locations that it names without being given them.
-        for (name, ty) in shared_locations(test) {
+        let all = shared_locations(test).into_iter();
+        for (name, ty) in all.filter(|(name, _)| variables.iter().all(|(n, _)| n != name)) {
             let mut named = false;
             f.each_expr(&mut |e| {
                 named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if *n == name));
@@ -302,7 +323,7 @@ fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
             }
         }
     }
-    let mut rewrite = Rewrite { types, options, hoisted: Vec::new(), end: None };
+    let mut rewrite = Rewrite { types, variables, options, hoisted: Vec::new(), end: None };
     for s in &f.body {
         put(&mut out, rewrite.statement(s));
     }
@@ -508,6 +529,8 @@ fn has_statement(f: &Function, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
 /// Turns a test's body into one that compilers take.
 struct Rewrite<'a> {
     types: HashMap<String, Type>,
+    /// The shared locations that functions name directly; no function declares these names.
+    variables: &'a [(String, Type)],
     options: &'a EmitOptions,
     /// Locals that are declared where the function begins.
     hoisted: Vec<String>,
@@ -612,9 +635,18 @@ impl Rewrite<'_> {
         let below = |e: &Expr| Box::new(self.expr(e));
         let kind = match &e.kind {
             ExprKind::Int(lit) => return wide(lit, e),
+            ExprKind::Name(n) if self.variable(n).is_some() => {
+                return match self.has_to_be_called(e) {
+                    true => self.call("atomic_load", &[address(e)], e.span),
+                    false => Expr::new(ExprKind::Name(self.options.global_name(n)), e.span),
+                };
+            }
             ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => e.kind.clone(),
             ExprKind::Unary(UnaryOp::Addr, a) => match &a.kind {
                 // The address of an object is not an access to it.
+                ExprKind::Name(n) if self.variable(n).is_some() => {
+                    ExprKind::Unary(UnaryOp::Addr, self.target(a))
+                }
                 ExprKind::Unary(UnaryOp::Deref, p) => return self.expr(p),
                 ExprKind::Index(p, i) => {
                     let element = ExprKind::Index(below(p), below(i));
@@ -659,9 +691,17 @@ impl Rewrite<'_> {
         Expr::new(kind, e.span)
     }
 
+    /// The type of a shared location that functions name directly.
+    fn variable(&self, name: &str) -> Option<&Type> {
+        self.variables.iter().find(|(n, _)| n == name).map(|(_, ty)| ty)
+    }
+
     /// A place in memory, or a variable, as it stands.
     fn target(&self, e: &Expr) -> Box<Expr> {
         let kind = match &e.kind {
+            ExprKind::Name(n) if self.variable(n).is_some() => {
+                ExprKind::Name(self.options.global_name(n))
+            }
             ExprKind::Unary(UnaryOp::Deref, p) => {
                 ExprKind::Unary(UnaryOp::Deref, Box::new(self.expr(p)))
             }
@@ -679,6 +719,7 @@ impl Rewrite<'_> {
         let ExprKind::Member { base, arrow, name } = &e.kind else { return self.expr(e) };
         let base = match &base.kind {
             ExprKind::Member { .. } => self.member(base),
+            ExprKind::Name(_) => *self.target(base),
             _ => self.expr(base),
         };
         let (base, arrow, name) = (Box::new(base), *arrow, name.clone());
@@ -687,8 +728,8 @@ impl Rewrite<'_> {
 
     /// Whether a plain access to a place is written as a call.
     fn has_to_be_called(&self, e: &Expr) -> bool {
-        let is_variable = matches!(e.kind, ExprKind::Name(_));
-        self.options.calls && !is_variable && self.object(e).is_some_and(|ty| ty.is_atomic())
+        let is_local = matches!(&e.kind, ExprKind::Name(n) if self.variable(n).is_none());
+        self.options.calls && !is_local && self.object(e).is_some_and(|ty| ty.is_atomic())
     }
 
     /// A read-modify-write of an atomic place as a call whose value is the new one, or else the old
@@ -718,7 +759,7 @@ impl Rewrite<'_> {
     /// The type of an object, where that is plain to see.
     fn object(&self, e: &Expr) -> Option<Type> {
         match &e.kind {
-            ExprKind::Name(n) => self.types.get(n).cloned(),
+            ExprKind::Name(n) => self.types.get(n).or_else(|| self.variable(n)).cloned(),
             ExprKind::Unary(UnaryOp::Deref, p) => self.pointee(p),
             ExprKind::Index(p, _) => self.pointee(p),
             ExprKind::Member { base, arrow, name } => {
@@ -734,7 +775,7 @@ impl Rewrite<'_> {
     /// The type that an expression points to, if that is plain to see.
     fn pointee(&self, e: &Expr) -> Option<Type> {
         let ty = match &e.kind {
-            ExprKind::Name(n) => self.types.get(n)?,
+            ExprKind::Name(n) => self.types.get(n).or_else(|| self.variable(n))?,
             ExprKind::Cast(ty, _) => ty,
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
                 return self.pointee(a).or_else(|| self.pointee(b));

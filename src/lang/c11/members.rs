@@ -294,7 +294,11 @@ mod tests {
 
     fn of(body: &str) -> Option<Vec<(u64, u64)>> {
         let text = format!(
-            "C t\n{{ uint8_t s[16]; }}\nP0(uint8_t *s, int *y) {{ {body} }}\nexists (true)\n"
+            "C t
+{{ uint8_t s[16]; }}
+P0(uint8_t *s, int *y) {{ {body} }}
+exists (true)
+"
         );
         members(&litmake_litmus::read(&Source::new("t", text)).unwrap()).get("s").cloned()
     }
@@ -312,7 +316,13 @@ mod tests {
     fn pointers_in_memory_point_to_what_is_stored_there() {
         let of = |init: &str, body: &str| {
             let params = "atomic_ullong **p, atomic_ullong *x, atomic_ullong *z, int *y";
-            let text = format!("C t\n{{ {init} }}\nP0({params}) {{ {body} }}\nexists (true)\n");
+            let text = format!(
+                "C t
+{{ {init} }}
+P0({params}) {{ {body} }}
+exists (true)
+"
+            );
             published(&litmake_litmus::read(&Source::new("t", text)).unwrap())
         };
         // Two of a size could be one access.

@@ -9,6 +9,7 @@ pub mod outline;
 pub mod readonly;
 mod respell;
 mod untyped;
+pub mod variables;
 
 pub use lower::{Options, PlainAtomic};
 

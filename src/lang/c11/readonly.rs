@@ -139,7 +139,13 @@ mod tests {
     use litmake_base::diag::Source;
 
     fn of(params: &str, body: &str) -> Vec<String> {
-        let text = format!("C t\n{{}}\nP0({params}) {{ {body} }}\nexists (true)\n");
+        let text = format!(
+            "C t
+{{}}
+P0({params}) {{ {body} }}
+exists (true)
+"
+        );
         only_read(&litmake_litmus::read(&Source::new("t", text)).unwrap())
     }
 

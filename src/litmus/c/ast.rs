@@ -241,6 +241,10 @@ pub struct Annotated {
     pub args: Vec<Expr>,
 }
 
+/// The function that is called where a test has `__asm__ volatile("" ::: "memory")`, which printers write
+/// again.
+pub const BARRIER: &str = "__asm__";
+
 /// How an atomic operation computes the new value from the old one and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

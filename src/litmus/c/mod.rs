@@ -14,5 +14,6 @@ pub mod types;
 
 pub use parse::{
     no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
+    parse_variables,
 };
 pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};

@@ -20,20 +20,37 @@ const MAX_DECLARATOR: u32 = 16;
 
 /// Reads the text of one function, which starts at `span.start` and ends at `span.end`.
 pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
-    parse_function_with(source, span, &[])
+    Ok(parse_function_with(source, span, &[])?.0)
 }
 
-/// Reads the text of one function of a test that defines structures.
+/// Reads the text of one function of a test that defines structures; also gives the variables of their
+/// own storage that the function declares (`static int x;`).
 pub fn parse_function_with(
     source: &Source,
     span: Span,
     structs: &[Arc<Struct>],
-) -> Result<Function> {
+) -> Result<(Function, Vec<Declarator>)> {
     let mut p = Parser::new(source, span)?;
     p.structs = structs.to_vec();
     let function = p.function()?;
     p.end("after the function")?;
-    Ok(function)
+    Ok((function, p.variables))
+}
+
+/// Reads a declaration between functions, whose variables all functions see.
+pub fn parse_variables(
+    source: &Source,
+    span: Span,
+    structs: &[Arc<Struct>],
+) -> Result<Vec<Declarator>> {
+    let mut p = Parser::new(source, span)?;
+    p.structs = structs.to_vec();
+    let base = p.specifiers()?;
+    p.no_function_word()?;
+    let list = p.declarators(&base)?;
+    p.expect(";", "after the declaration")?;
+    p.end("after the declaration")?;
+    Ok(list)
 }
 
 /// Reads the definition of a structure or a union, `known` being those before it.
@@ -63,7 +80,13 @@ pub(super) struct Parser<'a> {
     head: Head,
     /// The structures that the test defines.
     structs: Vec<Arc<Struct>>,
+    /// The variables of their own storage that were declared.
+    variables: Vec<Declarator>,
 }
+
+/// The `asm` that is read.
+const BARRIER: &str =
+    "only a barrier for the compiler is: `__asm__ volatile(\"\" ::: \"memory\");`";
 
 /// Refuses what defines a type, by the word that opens it.
 #[cold]
@@ -102,6 +125,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             head: Head::default(),
             structs: Vec::new(),
+            variables: Vec::new(),
         })
     }
 
@@ -186,6 +210,7 @@ impl<'a> Parser<'a> {
             Tok::Word(w, _) => format!("`{w}`"),
             Tok::Int(i) => format!("`{}`", i.value),
             Tok::Float(f) => format!("`{f}`"),
+            Tok::Text(_) => "a string".to_string(),
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
         };
@@ -265,7 +290,12 @@ impl<'a> Parser<'a> {
                 "volatile" | "__volatile__" | "__volatile" => volatile = true,
                 // Locals are where a compiler likes to have them.
                 "register" | "auto" => {}
-                "static" | "extern" | "_Thread_local" => self.head.storage = Some(self.span()),
+                "static" => self.head.storage = Some(self.span()),
+                "extern" | "_Thread_local" | "__thread" => {
+                    let message = format!("variables that are `{w}` are not read");
+                    let help = "shared locations are parameters of the thread, or `static`";
+                    return Err(self.unread(&message, help));
+                }
                 "inline" | "__inline" | "__inline__" => {
                     self.head.told.inline = true;
                     self.head.function = Some(self.span());
@@ -423,17 +453,19 @@ impl<'a> Parser<'a> {
     fn plain_specifiers(&mut self) -> Result<Type> {
         let ty = self.specifiers()?;
         if let Some(span) = self.head.storage {
-            return Err(Diag::at(
-                self.source,
-                span,
-                "variables of their own storage are not supported",
-            )
-            .help("shared locations are parameters of the thread; locals live in a call"));
+            return Err(Diag::at(self.source, span, "`static` stands here before no variable")
+                .help("declare a static between the functions, or by itself in a function"));
         }
+        self.no_function_word()?;
+        Ok(ty)
+    }
+
+    /// Refuses the words that were read last and that only functions can have.
+    fn no_function_word(&self) -> Result<()> {
         match self.head.function {
             Some(span) => Err(Diag::at(self.source, span, "only functions have this")
                 .help("leave it out, or write it before the function's type")),
-            None => Ok(ty),
+            None => Ok(()),
         }
     }
 
@@ -668,9 +700,22 @@ impl<'a> Parser<'a> {
             if self.peek() == Tok::End {
                 return Err(self.unexpected("`}` at the end of the block"));
             }
+            if self.is_word("static") {
+                self.static_variables()?;
+                continue;
+            }
             out.push(self.statement()?);
         }
         Ok(out)
+    }
+
+    /// A declaration whose variables outlive the call. They are shared locations of the test.
+    fn static_variables(&mut self) -> Result<()> {
+        let base = self.specifiers()?;
+        self.no_function_word()?;
+        let list = self.declarators(&base)?;
+        self.variables.extend(list);
+        self.expect(";", "after the declaration")
     }
 
     fn statement(&mut self) -> Result<Stmt> {
@@ -759,6 +804,11 @@ impl<'a> Parser<'a> {
                 self.expect(";", "after the label")?;
                 Ok(StmtKind::Goto(label))
             }
+            "asm" | "__asm__" | "__asm" => {
+                let barrier = self.barrier()?;
+                self.expect(";", "after the statement")?;
+                Ok(StmtKind::Expr(barrier))
+            }
             _ if self.type_at(0, true) => {
                 let decl = self.declaration()?;
                 self.expect(";", "after the declaration")?;
@@ -770,6 +820,30 @@ impl<'a> Parser<'a> {
                 Ok(StmtKind::Expr(e))
             }
         }
+    }
+
+    /// `__asm__ volatile("" ::: "memory")`: code for the compiler alone, across which it moves no access.
+    fn barrier(&mut self) -> Result<Expr> {
+        let start = self.span();
+        self.skip();
+        while self.is_word("volatile") || self.is_word("__volatile__") {
+            self.skip();
+        }
+        self.expect("(", "after `__asm__`")?;
+        if self.peek() != Tok::Text("") {
+            return Err(self.unread("the instructions of an `asm` are not read", BARRIER));
+        }
+        self.skip();
+        while self.eat(":") || self.eat("::") {}
+        if self.peek() != Tok::Text("memory") {
+            return Err(self.unread("operands of an `asm` are not read", BARRIER));
+        }
+        self.skip();
+        self.expect(")", "after the parts of `__asm__`")?;
+        Ok(Expr::new(
+            ExprKind::Call(super::ast::BARRIER.into(), Vec::new()),
+            start.to(self.last_span()),
+        ))
     }
 
     fn condition(&mut self, word: &str) -> Result<Expr> {
@@ -823,6 +897,11 @@ impl<'a> Parser<'a> {
 
     fn declaration(&mut self) -> Result<StmtKind> {
         let base = self.plain_specifiers()?;
+        Ok(StmtKind::Decl(self.declarators(&base)?))
+    }
+
+    /// The variables of a declaration, with what they start with.
+    fn declarators(&mut self, base: &Type) -> Result<Vec<Declarator>> {
         let mut out = Vec::new();
         loop {
             let start = self.span();
@@ -845,7 +924,7 @@ impl<'a> Parser<'a> {
             };
             out.push(Declarator { name, ty, init, span: start.to(self.last_span()) });
             if !self.eat(",") {
-                return Ok(StmtKind::Decl(out));
+                return Ok(out);
             }
         }
     }

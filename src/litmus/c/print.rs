@@ -1,6 +1,6 @@
 //! Writes the tree as C. What is written reads back as the same tree.
 
-use super::ast::{Annotated, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use super::ast::{Annotated, BARRIER, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::int_name;
 use crate::Type;
 use crate::types::float_name;
@@ -322,6 +322,7 @@ pub fn print_expr(e: &Expr) -> String {
         ExprKind::Cast(ty, a) => format!("({}){}", print_type(ty), operand(a, UNARY)),
         ExprKind::SizeofType(ty) => format!("sizeof({})", print_type(ty)),
         ExprKind::SizeofExpr(a) => format!("sizeof({})", print_expr(a)),
+        ExprKind::Call(f, _) if f == BARRIER => format!("{BARRIER} volatile(\"\" ::: \"memory\")"),
         ExprKind::Call(f, args) => {
             let args: Vec<String> = args.iter().map(|a| operand(a, ASSIGN)).collect();
             format!("{f}({})", args.join(", "))

@@ -23,6 +23,10 @@ impl Files for Memory {
     fn env(&self, _: &str) -> Option<String> {
         None
     }
+
+    fn installed(&self, _: &str) -> bool {
+        false
+    }
 }
 
 struct Scene {

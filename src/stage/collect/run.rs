@@ -19,6 +19,7 @@ use litmake_mutate::suite::Suite;
 use litmake_pipeline::kinds::Run;
 use litmake_pipeline::kinds::run::RunDevice;
 use litmake_pipeline::plan::Node;
+use litmake_report::mechanism::Mechanism;
 use litmake_report::{Class, DeviceUse, Finding, Outcomes, Report, Share};
 
 impl Reported for Run {
@@ -117,12 +118,23 @@ fn violation(
             format!("litmake cpu --seconds 10 --profile {} {item}", plain::word(&p.name))
         }
     };
+    let class = if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance };
+    let family = match &node.profile {
+        Some(profile) => format!("{} on {}", profile.maker(), record.device),
+        // The name of a GPU ends with its driver, which changes with each update.
+        None => record.device.split(" (").next().unwrap_or_default().to_string(),
+    };
     let finding = Finding {
-        class: if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance },
-        family: match &node.profile {
-            Some(profile) => format!("{} on {}", profile.maker(), record.device),
-            None => record.device.clone(),
-        },
+        class,
+        mechanism: (class == Class::Conformance).then(|| Mechanism {
+            target: match word(&record, "memory") {
+                Some(memory) => format!("{family}, {memory} memory"),
+                None => family.clone(),
+            },
+            ..Mechanism::default()
+        }),
+        family,
+        preparation: preparation(&record),
         test: found.item.clone(),
         reproducer: source.clone(),
         source,
@@ -152,6 +164,26 @@ fn violation(
     Some(finding.identify(&form))
 }
 
+/// A word of the settings of a run on a GPU. The size of a subgroup, which follows it, comes from the
+/// device.
+fn word<'a>(record: &'a Record, key: &str) -> Option<&'a str> {
+    record.setup.get(key)?.as_str()?.split(' ').next()
+}
+
+/// Where the threads and the locations of a test on a GPU were, and how its code was made.
+fn preparation(record: &Record) -> String {
+    match (word(record, "reach"), word(record, "memory"), word(record, "variant")) {
+        (Some(reach), Some(memory), Some(variant)) => {
+            let place = match reach {
+                "workgroups" => "different workgroups".to_string(),
+                one => format!("one {one}"),
+            };
+            format!("threads in {place}, locations in {memory} memory, variant {variant}")
+        }
+        _ => String::new(),
+    }
+}
+
 /// The command that runs a test on a GPU again, with the options that differ from the defaults.
 fn gpu_command(record: &Record, item: &str) -> String {
     let has = |suite: &Suite| {
@@ -171,10 +203,8 @@ fn gpu_command(record: &Record, item: &str) -> String {
     };
     let usual = Setup::new(Preset::Pte).json();
     for key in ["preset", "seed", "variant", "reach", "memory", "scope"] {
-        let value = record.setup.get(key).filter(|v| usual.get(key) != Some(v));
-        // The size of a subgroup comes from the device.
-        let word = value.and_then(|v| v.as_str()?.split(' ').next());
-        if let Some(word) = word {
+        let is_usual = record.setup.get(key) == usual.get(key);
+        if let Some(word) = word(record, key).filter(|_| !is_usual) {
             out += &format!(" --{key} {}", plain::word(word));
         }
     }

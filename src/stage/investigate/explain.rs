@@ -26,21 +26,33 @@ pub fn explain(
     forbidden: &[State],
 ) -> Option<Evidence> {
     let outcome = forbidden.first()?.clone();
-    let mut simulator = Simulator::default();
-    let mut one = |text: &str, model: &str| {
-        let test = litmus::read(&Source::new("test", text)).ok()?;
-        let asked = with_state(&test, &state_of(&test, &outcome)).ok()?;
-        let loaded = models.get(model, test.arch);
-        let ready = loaded.model().ok()?;
-        execution(&mut simulator, &asked, ready, model)
-    };
-    let (target_allowed, target) = one(target, model_target)?;
-    let (source_allowed, source) = one(source, model_source).unwrap_or((false, None));
+    let (target_allowed, target) = one(models, (target, model_target), &outcome)?;
+    let own = one(models, (source, model_source), &outcome);
+    let (source_allowed, source) = own.unwrap_or((false, None));
     Some(Evidence {
         outcome,
         target: target.filter(|_| target_allowed),
         source: source.filter(|_| !source_allowed),
     })
+}
+
+/// The execution that a source would need for the first of some outcomes that a device showed.
+pub fn forbidden(models: Models, source: (&str, &str), outcomes: &[State]) -> Option<Evidence> {
+    let outcome = outcomes.first()?.clone();
+    let (is_allowed, source) = one(models, source, &outcome)?;
+    Some(Evidence { outcome, target: None, source: source.filter(|_| !is_allowed) })
+}
+
+/// Whether a model allows an outcome of a test, and the first execution that shows it.
+fn one(
+    models: Models,
+    (text, model): (&str, &str),
+    outcome: &State,
+) -> Option<(bool, Option<Execution>)> {
+    let test = litmus::read(&Source::new("test", text)).ok()?;
+    let asked = with_state(&test, &state_of(&test, outcome)).ok()?;
+    let loaded = models.get(model, test.arch);
+    execution(&mut Simulator::default(), &asked, loaded.model().ok()?, model)
 }
 
 /// An outcome in the names of a test, because a compiled test may keep locals in memory.

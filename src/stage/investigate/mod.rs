@@ -5,6 +5,7 @@
 //! results in the store. How tests become smaller is the business of `reduce`.
 
 pub mod bugs;
+mod devices;
 mod explain;
 mod hidden;
 mod judged;

@@ -23,7 +23,11 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-const TEST: &str = "C t\n{}\nP0 (int* x) { *x = 1; }\nexists (x=1)\n";
+const TEST: &str = "C t
+{}
+P0 (int* x) { *x = 1; }
+exists (x=1)
+";
 
 const PIPELINE: &str = "stages:
   - {name: tests, generate: {files: tests}}

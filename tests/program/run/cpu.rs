@@ -95,8 +95,13 @@ fn without_a_profile_tests_are_built_by_what_cc_names_and_it_is_not_asked_twice(
 /// A mutant: what it looks for is allowed, where its compiler and the machine let it be.
 fn mutant(name: &str, of: &str, p0: &str, p1: &str, condition: &str) -> String {
     format!(
-        "C {name}\nMutates={of}\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{ {p0} }}\n\
-         P1 (atomic_int* x, atomic_int* y) {{ {p1} }}\nexists ({condition})\n"
+        "C {name}
+Mutates={of}
+{{}}
+P0 (atomic_int* x, atomic_int* y) {{ {p0} }}
+P1 (atomic_int* x, atomic_int* y) {{ {p1} }}
+exists ({condition})
+"
     )
 }
 
@@ -270,7 +275,14 @@ fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
 #[test]
 fn foreign_code_runs_under_an_emulator_and_is_labelled() {
     let s = project(SOUND);
-    s.write("tests/const.litmus", "C const\n{ const atomic_int x=1; }\nP0 (atomic_int* x) { int r = atomic_load_explicit(x, memory_order_relaxed); }\nexists (0:r=1)\n");
+    s.write(
+        "tests/const.litmus",
+        "C const
+{ const atomic_int x=1; }
+P0 (atomic_int* x) { int r = atomic_load_explicit(x, memory_order_relaxed); }
+exists (0:r=1)
+",
+    );
     let targets = [
         ("aarch64-linux-gnu-gcc-12", "", "AArch64", "qemu-aarch64"),
         ("riscv64-linux-gnu-gcc-12", "", "RISCV", "qemu-riscv64"),
@@ -308,7 +320,14 @@ fn foreign_code_runs_under_an_emulator_and_is_labelled() {
     // Code that writes where the source only reads is ended by a signal there too.
     if here("clang-14") && here("qemu-aarch64") {
         s.write("far.yaml", "name: far\ncompiler: clang-14\nargs: ['--target=aarch64-linux-gnu', '-O2']\narch: AArch64\n");
-        s.write("wide.litmus", "C wide\n{ const _Atomic __int128 k=7; }\nP0 (_Atomic __int128* k) { __int128 r = atomic_load_explicit(k, memory_order_seq_cst); }\nexists (0:r=7)\n");
+        s.write(
+            "wide.litmus",
+            "C wide
+{ const _Atomic __int128 k=7; }
+P0 (_Atomic __int128* k) { __int128 r = atomic_load_explicit(k, memory_order_seq_cst); }
+exists (0:r=7)
+",
+        );
         let (status, text) = s.litmake(&["cpu", "--profile", "far.yaml", "wide.litmus"]);
         assert_eq!(status, 1, "{text}");
         assert!(text.contains("crash: wide: the test was ended by signal 11"), "{text}");
@@ -324,7 +343,12 @@ fn tests_run_from_a_folder_without_litmake() {
         s.write(
             &format!("tests/{name}.litmus"),
             &format!(
-                "C {name}\n{{ y=-3; int16_t z[2]; long n; p=&x; }}\n{body}\nlocations [z; n; p;]\n{condition}\n"
+                "C {name}
+{{ y=-3; int16_t z[2]; long n; p=&x; }}
+{body}
+locations [z; n; p;]
+{condition}
+"
             ),
         );
     };

@@ -49,14 +49,18 @@ fn one_profile_in_parts_is_that_profile() {
     }
     let s = project(SOUND);
     // One statement a thread: there is nothing that compiling it alone could change.
-    let one = "C inc\n{ x = 1; }\n\
-        P0 (atomic_int* x) { int a = atomic_fetch_add_explicit(x, 1, memory_order_acq_rel); }\n\
-        P1 (atomic_int* x) { int b = atomic_exchange_explicit(x, 7, memory_order_relaxed); }\n\
-        exists (0:a=1 /\\ 1:b=1)\n";
-    let branch = "C branch\n{}\n\
-        P0 (atomic_int* x) { for (int i = 1; i < 2; i++) atomic_store(x, i); }\n\
-        P1 (atomic_int* x) { int b = 5; if (atomic_load(x) == 1) { b = atomic_load(x); } else b = 6; }\n\
-        exists (1:b=0)\n";
+    let one = r"C inc
+{ x = 1; }
+P0 (atomic_int* x) { int a = atomic_fetch_add_explicit(x, 1, memory_order_acq_rel); }
+P1 (atomic_int* x) { int b = atomic_exchange_explicit(x, 7, memory_order_relaxed); }
+exists (0:a=1 /\ 1:b=1)
+";
+    let branch = "C branch
+{}
+P0 (atomic_int* x) { for (int i = 1; i < 2; i++) atomic_store(x, i); }
+P1 (atomic_int* x) { int b = 5; if (atomic_load(x) == 1) { b = atomic_load(x); } else b = 6; }
+exists (1:b=0)
+";
     let states = |text: &str| -> Vec<String> {
         text.lines().filter(|l| l.ends_with(';')).map(str::to_string).collect()
     };

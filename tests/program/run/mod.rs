@@ -307,7 +307,14 @@ fn another_compiler_at_the_same_path_is_seen_and_explained() {
 #[test]
 fn a_broken_test_is_wrong_input_and_the_rest_goes_on() {
     let s = project(BUGGY);
-    s.write("tests/bad.litmus", "C bad\n{}\nP0 (int* x) { *x = ; }\nexists (x=1)\n");
+    s.write(
+        "tests/bad.litmus",
+        "C bad
+{}
+P0 (int* x) { *x = ; }
+exists (x=1)
+",
+    );
     let (status, report) = s.run(&[]);
     assert_eq!(status, 2, "{report:#}");
     assert_eq!(statuses(&report).len(), 1);

@@ -9,7 +9,14 @@ fn one_outcome_that_the_source_does_not_have_is_a_finding() {
     );
     s.write(
         "tests/seq.litmus",
-        "C seq\n{}\nP0 (int* x) {\n  *x = 1;\n  int r = *x;\n}\nexists (0:r=1)\n",
+        "C seq
+{}
+P0 (int* x) {
+  *x = 1;
+  int r = *x;
+}
+exists (0:r=1)
+",
     );
     let (status, text) =
         s.litmake(&["check", "--profile", "mine-O2", "tests/seq.litmus", "tests/sb.litmus"]);

@@ -10,7 +10,7 @@ use super::kernel::KERNEL_HELP;
 use super::{Home, Lower};
 use litmake_base::diag::{Diag, Result, Span, nearest};
 use litmake_litmus::Type;
-use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit};
+use litmake_litmus::c::ast::{BARRIER, BinaryOp, Expr, ExprKind, IntLit};
 use litmake_litmus::c::macros::unknown;
 use litmake_litmus::c::types::ValueType;
 use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
@@ -52,6 +52,8 @@ enum Style {
     GccValue,
     /// As `__atomic_load`: values through pointers.
     GccPointer,
+    /// As `__sync_fetch_and_add`: values by value, and no orders.
+    Sync,
 }
 
 const LONG: ValueType = ValueType::Int { bytes: 8, signed: true };
@@ -165,7 +167,22 @@ fn find(name: &str) -> Option<Builtin> {
             }
         };
     }
+    if let Some(name) = name.strip_prefix("__sync_") {
+        return match name {
+            "synchronize" => builtin(Action::Fence, Style::Sync),
+            "lock_test_and_set" => builtin(Action::Exchange, Style::Sync),
+            "lock_release" => builtin(Action::FlagClear, Style::Sync),
+            _ => {
+                let (op, new) = match name.strip_prefix("fetch_and_") {
+                    Some(op) => (op, false),
+                    None => (name.strip_suffix("_and_fetch")?, true),
+                };
+                Some(Builtin { action: Action::Fetch(fetch(op)?), style: Style::Sync, new })
+            }
+        };
+    }
     match name {
+        BARRIER => return builtin(Action::SignalFence, Style::Sync),
         "__builtin_expect" => return builtin(Action::Expect, Style::GccValue),
         "memcpy" | "__builtin_memcpy" => return builtin(Action::Copy, Style::GccValue),
         _ => {}
@@ -240,7 +257,8 @@ impl Builtin {
     /// The number of arguments before the orders, and of the orders.
     fn arity(&self, name: &str) -> (usize, usize) {
         let pointers = usize::from(self.style == Style::GccPointer);
-        let explicit = usize::from(self.style != Style::C { explicit: false });
+        let explicit =
+            usize::from(!matches!(self.style, Style::C { explicit: false } | Style::Sync));
         match self.action {
             Action::Load => (1 + pointers, explicit),
             Action::Store | Action::Fetch(_) => (2, explicit),
@@ -249,7 +267,7 @@ impl Builtin {
                 Style::C { .. } => (3, 2 * explicit),
                 _ => (4, 2),
             },
-            Action::Fence | Action::SignalFence => (0, 1),
+            Action::Fence | Action::SignalFence => (0, usize::from(self.style != Style::Sync)),
             Action::Init => (2, 0),
             Action::FlagSet | Action::FlagClear => (1, explicit),
             Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
@@ -327,7 +345,12 @@ impl Lower<'_> {
         for e in &args[n..] {
             orders.push(self.order(e)?);
         }
-        let order = orders.first().copied().unwrap_or(tag::C_SC);
+        let unsaid = match name {
+            "__sync_lock_test_and_set" => tag::C_ACQ,
+            "__sync_lock_release" => tag::C_REL,
+            _ => tag::C_SC,
+        };
+        let order = orders.first().copied().unwrap_or(unsaid);
         let failure = orders.get(1).copied().unwrap_or(tag::C_SC);
         match b.action {
             Action::Fence => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::build::{Src, Value};
-use super::{Home, Lower, PlainAtomic, is_pure};
+use super::{Home, Lower, PlainAtomic};
 use litmake_base::diag::{Result, Span, nearest};
 use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, FloatLit, IntLit, UnaryOp};
@@ -219,7 +219,17 @@ impl Lower<'_> {
 
     pub(super) fn place(&mut self, e: &Expr) -> Result<Place> {
         match &e.kind {
-            ExprKind::Name(name) => Ok(Place::Local(self.variable(name, e.span)?)),
+            ExprKind::Name(name) => {
+                let id = self.variable(name, e.span)?;
+                let var = &self.vars[id];
+                match (var.home, &var.structure) {
+                    (Home::Memory(reg), Some(ty)) => {
+                        let addr = self.b.register(var.value_type.clone(), reg);
+                        Ok(Place::Memory { addr, ty: Arc::new(ty.clone()) })
+                    }
+                    _ => Ok(Place::Local(id)),
+                }
+            }
             ExprKind::Unary(UnaryOp::Deref, p) => {
                 let p = self.expr(p)?;
                 self.pointed(&p, e.span)
@@ -284,7 +294,9 @@ impl Lower<'_> {
                 Home::AddressOf(target) => Ok(self.b.local(ty, target)),
                 Home::Register(reg) if self.vars[*id].stable => Ok(self.b.register(ty, reg)),
                 Home::Register(reg) => self.b.read(ty, reg),
-                Home::Values(_) => Err(self.error(span, "a structure has no value of its own")),
+                Home::Values(_) | Home::Memory(_) => {
+                    Err(self.error(span, "a structure has no value of its own"))
+                }
             },
             Place::Memory { addr, ty: object } => match object.bare() {
                 Type::Array(..) => {
@@ -367,7 +379,9 @@ impl Lower<'_> {
                         self.b.write(&value, reg)?;
                         Ok(value)
                     }
-                    Home::Values(_) => Err(self.error(span, "a structure has no value of its own")),
+                    Home::Values(_) | Home::Memory(_) => {
+                        Err(self.error(span, "a structure has no value of its own"))
+                    }
                     Home::AddressOf(_) => Err(self.error(
                         span,
                         "a pointer to a local variable cannot be assigned through a pointer",
@@ -860,7 +874,7 @@ impl Lower<'_> {
     }
 
     fn logical(&mut self, e: &Expr, op: BinaryOp, a: &Expr, b: &Expr) -> Result<Value> {
-        if is_pure(b) {
+        if self.is_pure(b) {
             let a = self.expr(a)?;
             let a = self.truth(&a, ValueType::INT)?;
             let b = self.guarded(&a, op == BinaryOp::LogicalAnd, |l| l.expr(b))?;
@@ -891,7 +905,7 @@ impl Lower<'_> {
             (a, b) if *a == b => b,
             (a, b) => a.common(&b),
         };
-        if is_pure(yes) && is_pure(no) && ty != ValueType::Void {
+        if self.is_pure(yes) && self.is_pure(no) && ty != ValueType::Void {
             let cond = self.expr(cond)?;
             let cond = self.decided(cond)?;
             let yes = self.guarded(&cond, true, |l| l.expr(yes))?;

@@ -58,6 +58,8 @@ pub struct Options<'a> {
     pub plain_atomic: PlainAtomic,
     /// Set if there is such an access.
     pub met: Option<&'a Cell<bool>>,
+    /// The shared locations that functions name directly, with their types.
+    pub variables: &'a [(String, litmake_litmus::Type)],
 }
 
 /// The most helper functions that are inlined one inside another.
@@ -132,6 +134,7 @@ fn lower<'a>(
         wraps: dialect.is_some_and(|d| d.kernel),
         guards: Vec::new(),
         own: Vec::new(),
+        variables: HashMap::default(),
     };
     let end = l.b.label();
     l.frames.push(Frame::new(f, end, None));
@@ -143,6 +146,11 @@ fn lower<'a>(
                 l.b.code.reg_init.push((reg, Val::Ptr { loc, off: 0 }));
             }
         }
+    }
+    for (name, ty) in options.variables {
+        let reg = l.declare_variable(name, ty);
+        let loc = symbols.declare(name, &erase(ty));
+        l.b.code.reg_init.push((reg, Val::Ptr { loc, off: 0 }));
     }
     l.body(f)?;
     for (name, ty, reg) in std::mem::take(&mut l.own) {
@@ -159,7 +167,7 @@ struct Var {
     home: Home,
     /// Nothing but its declaration writes it, so that reading it late is reading it.
     stable: bool,
-    /// Its type, where it is a structure.
+    /// Its type, where it is a structure or in memory.
     structure: Option<litmake_litmus::Type>,
 }
 
@@ -170,6 +178,8 @@ enum Home {
     AddressOf(usize),
     /// A structure; its members are the variables from this one on.
     Values(usize),
+    /// A shared location, at the address in this register.
+    Memory(Reg),
 }
 
 /// A function that is being inlined.
@@ -250,6 +260,8 @@ struct Lower<'a> {
     guards: Vec<(Value, bool)>,
     /// Arrays that are local variables: names, types, and the registers of their addresses.
     own: Vec<(String, litmake_litmus::Type, Reg)>,
+    /// The variables that all functions see, by name.
+    variables: HashMap<&'a str, usize>,
 }
 
 impl<'a> Lower<'a> {
@@ -271,7 +283,8 @@ impl<'a> Lower<'a> {
     // Names.
 
     fn lookup(&self, name: &str) -> Option<usize> {
-        self.scopes.iter().rev().find_map(|s| s.get(name)).copied()
+        let local = self.scopes.iter().rev().find_map(|s| s.get(name));
+        local.or_else(|| self.variables.get(name)).copied()
     }
 
     fn variable(&self, name: &str, span: Span) -> Result<usize> {
@@ -283,7 +296,10 @@ impl<'a> Lower<'a> {
             match nearest(name, known) {
                 // Between names of one letter, all are near.
                 Some(n) if name.len() > 1 => diag.help(format!("did you mean `{n}`?")),
-                _ => diag.help("shared locations are parameters of the function, as `int* x`"),
+                _ => diag.help(
+                    "shared locations are parameters of the function, as `int* x`, or variables that no \
+                     function declares: `static int x;`",
+                ),
             }
         })
     }
@@ -320,6 +336,17 @@ impl<'a> Lower<'a> {
         let reg = self.b.code.reg(&reg_name, bits, signed);
         let stable = !self.frame().written.contains(name);
         Ok(self.bind(name, Var { value_type, home: Home::Register(reg), stable, structure: None }))
+    }
+
+    /// A shared location that functions name; gives the register of its address.
+    fn declare_variable(&mut self, name: &'a str, ty: &litmake_litmus::Type) -> Reg {
+        let value_type = ValueType::Pointer(std::sync::Arc::new(ty.clone()));
+        let register = format!("&{name}");
+        let reg = self.b.code.reg(&register, value_type.bits(), value_type.signed());
+        let home = Home::Memory(reg);
+        self.vars.push(Var { value_type, home, stable: true, structure: Some(ty.clone()) });
+        self.variables.insert(name, self.vars.len() - 1);
+        reg
     }
 
     /// A structure that is a local variable: each of its values is in a register.
@@ -627,7 +654,7 @@ impl<'a> Lower<'a> {
         use litmake_litmus::c::ast::BinaryOp::{LogicalAnd, LogicalOr};
         match &cond.kind {
             ExprKind::Unary(UnaryOp::LogicalNot, a) => return self.jump_if(a, label, !when),
-            ExprKind::Binary(op @ (LogicalAnd | LogicalOr), a, b) if !is_pure(b) => {
+            ExprKind::Binary(op @ (LogicalAnd | LogicalOr), a, b) if !self.is_pure(b) => {
                 // The value of the left side that decides.
                 let decides = *op == LogicalOr;
                 if decides == when {
@@ -645,6 +672,15 @@ impl<'a> Lower<'a> {
         let value = self.expr(cond)?;
         let value = self.decided(value)?;
         self.jump_on(&value, label, when)
+    }
+
+    /// Whether an expression only computes with locals and constants: variables are in memory.
+    fn is_pure(&self, e: &Expr) -> bool {
+        is_pure(e)
+            && !e.any(&mut |e| {
+                let ExprKind::Name(n) = &e.kind else { return false };
+                self.variables.get(n.as_str()).is_some_and(|id| self.lookup(n) == Some(*id))
+            })
     }
 
     fn jump_on(&mut self, value: &Value, label: LabelId, when: bool) -> Result<()> {

@@ -106,7 +106,7 @@ fn plain_accesses() {
     let out = run_once(text, &[]);
     assert_eq!(tags(&out), [NA, NA, NA | volatile, SC, RLX | volatile]);
     let met = Cell::new(false);
-    let herd = Options { plain_atomic: PlainAtomic::NonAtomic, met: Some(&met) };
+    let herd = Options { plain_atomic: PlainAtomic::NonAtomic, met: Some(&met), variables: &[] };
     let (code, names) = lower_with(&[text], herd).unwrap_or_else(|e| panic!("{e}"));
     let out = run(&code, &names, &[]);
     assert_eq!(tags(&out[0]), [NA, NA, NA | volatile, NA, RLX | volatile]);

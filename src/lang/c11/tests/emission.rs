@@ -240,7 +240,7 @@ fn operations_get_the_types_that_compilers_want() {
     ] {
         let f = parse(&format!("P0({ty}* x, int* y) {{ {statement} }}"));
         let f = f.unwrap_or_else(|e| panic!("{e}"));
-        let text = emit_body(&f, "body", &options);
+        let text = emit_body(&f, "body", &[], &options);
         let body = text.lines().nth(1).unwrap_or("").trim().to_string();
         assert_eq!(body, expected);
     }
@@ -255,7 +255,32 @@ fn operations_get_the_types_that_compilers_want() {
         ("*z = *x;", "*z = atomic_load(x);"),
     ] {
         let f = parse(&format!("P0(atomic_int* x, atomic_int* y, int* z) {{ {statement} }}"));
-        let text = emit_body(&f.unwrap_or_else(|e| panic!("{e}")), "f", &called);
+        let text = emit_body(&f.unwrap_or_else(|e| panic!("{e}")), "f", &[], &called);
         assert_eq!(text.lines().nth(1).unwrap_or("").trim(), expected);
     }
+}
+
+/// A variable that functions name is a static of the unit; one that the condition names has accessors, so that
+/// code outside of the unit reads it.
+#[test]
+fn variables_that_functions_name_are_statics() {
+    let text = "C t\n{ int d = 3; atomic_int f; }\nint get(int i) { if (i) { return d; } return d++; }\n\
+                P0() { int r0 = get(1); atomic_store(&f, 1); }\nexists (0:r0=1)\n";
+    let test = litmake_litmus::read(&Source::new("t", text)).unwrap_or_else(|e| panic!("{e}"));
+    let options = EmitOptions { prefix: "t_".into(), ..EmitOptions::default() };
+    let out = emit_c(&test, &options);
+    for line in [
+        "static int t_loc_d = 3;",
+        "static atomic_int t_loc_f;",
+        "return t_loc_d;",
+        "return t_loc_d++;",
+        "atomic_store(&t_loc_f, 1);",
+    ] {
+        assert!(out.contains(line), "{line}\n{out}");
+    }
+    assert!(!out.contains("get_t_loc"), "{out}");
+    let text = text.replace("0:r0=1", "d=1");
+    let test = litmake_litmus::read(&Source::new("t", text)).unwrap_or_else(|e| panic!("{e}"));
+    let out = emit_c(&test, &options);
+    assert!(out.contains("int get_t_loc_d(void)") && !out.contains("get_t_loc_f"), "{out}");
 }

@@ -113,10 +113,19 @@ fn refused() {
 
 #[test]
 fn a_test_reads_back_and_reaches_the_compiler_as_it_was_written() {
-    let text = "C t\n{\n float x=1.5; double y=-0.1; float z[2]={1.0,0.0}; _Atomic float a;\n}\n\n\
-                P0(float *x, _Atomic float *a) {\n  float r0 = *x + 0.1f;\n  memcpy(x, &r0, 4);\n  \
-                atomic_store_explicit(a, 1e10f, memory_order_release);\n}\n\n\
-                exists (0:r0=1065353216)\n";
+    let text = "C t
+{
+ float x=1.5; double y=-0.1; float z[2]={1.0,0.0}; _Atomic float a;
+}
+
+P0(float *x, _Atomic float *a) {
+  float r0 = *x + 0.1f;
+  memcpy(x, &r0, 4);
+  atomic_store_explicit(a, 1e10f, memory_order_release);
+}
+
+exists (0:r0=1065353216)
+";
     let read = |text: &str| litmus::read(&Source::new("t", text)).unwrap_or_else(|e| panic!("{e}"));
     let test = read(text);
     let again = litmus::write(&test);

@@ -130,29 +130,53 @@ fn victims() -> Vec<(Test, Model)> {
     let texts = [
         (
             "x86tso",
-            "X86_64 SB\n{ x=0; y=0; }\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
-             movl (y),%eax | movl (x),%eax ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
+            r"X86_64 SB
+{ x=0; y=0; }
+ P0 | P1 ;
+ movl $1,(x) | movl $1,(y) ;
+ movl (y),%eax | movl (x),%eax ;
+exists (0:rax=0 /\ 1:rax=0)
+",
         ),
         (
             "aarch64",
-            "AArch64 MP\n{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }\n P0 | P1 ;\n MOV W0,#1 | LDR W0,[X3] ;\n \
-             STR W0,[X1] | CBNZ W0,L0 ;\n DMB SY | L0: ;\n STR W0,[X3] | LDR W2,[X1] ;\n\
-             exists (1:X0=1 /\\ 1:X2=0)\n",
+            r"AArch64 MP
+{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }
+ P0 | P1 ;
+ MOV W0,#1 | LDR W0,[X3] ;
+ STR W0,[X1] | CBNZ W0,L0 ;
+ DMB SY | L0: ;
+ STR W0,[X3] | LDR W2,[X1] ;
+exists (1:X0=1 /\ 1:X2=0)
+",
         ),
         (
             "rc11",
-            "C cas\n{}\nP0 (atomic_int* x, atomic_int* y) {\n  int e = 0;\n  int r0 = \
-             atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);\n  \
-             atomic_store_explicit(y, 1, memory_order_relaxed);\n}\nP1 (atomic_int* x, atomic_int* y) {\n  \
-             int r1 = atomic_load_explicit(y, memory_order_acquire);\n  \
-             atomic_fetch_add_explicit(x, 2, memory_order_release);\n}\nexists (0:r0=1 /\\ 1:r1=1 /\\ x=3)\n",
+            r"C cas
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  int e = 0;
+  int r0 = atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r1 = atomic_load_explicit(y, memory_order_acquire);
+  atomic_fetch_add_explicit(x, 2, memory_order_release);
+}
+exists (0:r0=1 /\ 1:r1=1 /\ x=3)
+",
         ),
         (
             "ptx",
-            "PTX MP\n{ }\n P0 | P1 ;\n st.relaxed.gpu.u32 [x], 1 | ld.relaxed.gpu.u32 r0, [y] ;\n \
-             fence.acq_rel.gpu | fence.acq_rel.gpu ;\n \
-             st.relaxed.gpu.u32 [y], 1 | ld.relaxed.gpu.u32 r1, [x] ;\n\
-             scopes: (system (gpu (cta P0) (cta P1)))\nexists (1:r0=1 /\\ 1:r1=0)\n",
+            r"PTX MP
+{ }
+ P0 | P1 ;
+ st.relaxed.gpu.u32 [x], 1 | ld.relaxed.gpu.u32 r0, [y] ;
+ fence.acq_rel.gpu | fence.acq_rel.gpu ;
+ st.relaxed.gpu.u32 [y], 1 | ld.relaxed.gpu.u32 r1, [x] ;
+scopes: (system (gpu (cta P0) (cta P1)))
+exists (1:r0=1 /\ 1:r1=0)
+",
         ),
     ];
     let fixed = texts.into_iter().map(|(name, text)| {
@@ -301,10 +325,17 @@ fn an_outcome_that_is_left_out_is_missed() {
 #[test]
 fn undefined_behaviour_is_shown() {
     let race = include_str!("../../../../tests/program/controls/racy-data.litmus");
-    let overflow = "C overflow\n{ x=2147483646; }\nP0 (atomic_int* x) {\n  \
-        int r0 = atomic_load_explicit(x, memory_order_relaxed);\n  int r1 = r0 + 1;\n}\n\
-        P1 (atomic_int* x) {\n  atomic_store_explicit(x, 2147483647, memory_order_relaxed);\n}\n\
-        exists (0:r1=0)\n";
+    let overflow = "C overflow
+{ x=2147483646; }
+P0 (atomic_int* x) {
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+  int r1 = r0 + 1;
+}
+P1 (atomic_int* x) {
+  atomic_store_explicit(x, 2147483647, memory_order_relaxed);
+}
+exists (0:r1=0)
+";
     let rc11 = model("rc11", Arch::C);
     for text in [race, overflow] {
         let (certificate, confirmed) =

@@ -1,0 +1,860 @@
+//! Runs of a check's automaton through the events of one thread: those that pass private events, and those
+//! that go without them. How a check comes to be asked about runs is the business of the module above.
+
+use super::{Derivation, Rule, Stuck};
+use crate::visible::automaton::{Arc, Automaton, State};
+use crate::visible::facts::{
+    DEPENDENCIES, Event, Kind, Link, Near, Pair, Truth, at_one_place, one_access, visible_apart,
+    visible_instruction, visible_later,
+};
+use litmake_cat::plan::{BaseRel, Node, NodeId, Shape};
+use litmake_ops::Tags;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+/// How a value, or a decision, depends on what an event returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Flow {
+    No,
+    Data,
+    Pick,
+}
+
+/// An event that is not private, which the run has passed in this thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Held {
+    event: Event,
+    /// The states in which it can be reached without private events.
+    states: SmallVec<[State; 8]>,
+    /// Whether all later events depend on it by control.
+    ctrl: Flow,
+    /// Whether the private event at hand holds a value that depends on it.
+    carried: Flow,
+    /// Whether there has been a private event since.
+    crossed: bool,
+}
+
+/// A private event at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Hidden {
+    kind: Kind,
+    /// Whether it reads what the run has passed just before.
+    flowed: bool,
+}
+
+/// A run through the events of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Run {
+    state: State,
+    /// The private event where it is; else it is at the last of the others.
+    hidden: Option<Hidden>,
+    held: SmallVec<[Held; 4]>,
+    /// Whether it is not known to be possible without private events.
+    debt: bool,
+    twice: bool,
+    /// Whether it is one without private events, which has to be possible with them.
+    back: bool,
+    /// The annotations of the events that it has passed before the first private event, and since.
+    passed: [Tags; 2],
+}
+
+/// How a run comes to an event that is not private.
+#[derive(Clone, Copy)]
+enum By {
+    /// From another such event, by a leaf; in program order, or else inside an instruction.
+    Leaf(NodeId, bool),
+    /// From a private one, by a dependency or without.
+    Private(Option<BaseRel>),
+    /// The same, where a run without private events takes a leaf from the event before.
+    Instead(BaseRel, NodeId),
+}
+
+/// Most events that a run remembers: before the first private one, and in all.
+const MOST_BEFORE: usize = 4;
+const MOST_HELD: usize = 6;
+/// Most runs of a model that are looked at.
+const MOST_RUNS: usize = 1_000;
+
+impl Derivation<'_> {
+    /// A dependency through private memory is a direct one if that makes no events. Then a run that takes
+    /// it has to be possible by writes and reads of private memory, too.
+    fn by_private(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        arc: &Arc,
+        dependency: BaseRel,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        use BaseRel as B;
+        let reads = |h: &&Held| matches!(h.event.kind, Kind::Read | Kind::Update);
+        let Some(last) = run.held.last().filter(reads) else {
+            return Ok(());
+        };
+        let (write, read) = (Event::new(Kind::PrivateWrite), Event::new(Kind::PrivateRead));
+        let (plain, pick) = both_sorts(dependency);
+        let later = |by: BaseRel| Link::later().with(&[by]);
+        // States at a private read, and whether a choice is on the way there.
+        let mut seen: Vec<(Vec<State>, bool)> = Vec::new();
+        let mut reads: Vec<(Vec<State>, Event, bool)> =
+            vec![(last.states.to_vec(), last.event.clone(), false)];
+        while let Some((states, at, chosen)) = reads.pop() {
+            for (by, chosen) in [(B::Data, chosen), (B::PickData, true)] {
+                let stored =
+                    self.certain(rule, &states, &at, &write, later(by), Link::thread(), None);
+                let (link, back) = (Near::Flow.link(), at_one_place());
+                let loaded =
+                    self.certain(rule, &stored, &write, &read, link, back, Some(Near::Flow));
+                if !seen.contains(&(loaded.clone(), chosen)) {
+                    seen.push((loaded.clone(), chosen));
+                    reads.push((loaded, read.clone(), chosen));
+                }
+            }
+        }
+        for kind in &self.facts.kinds {
+            let to = Event::new(*kind);
+            let Some(to) = Automaton::passed(&self.facts, &to, &arc.after) else { continue };
+            let (open, back) = visible_later();
+            let link = open.with(&[dependency]);
+            let direct = Pair { from: &last.event, to: &to, link, back, near: None };
+            if !self.facts.holds(arc.leaf, &direct).possible() {
+                continue;
+            }
+            for (states, chosen) in &seen {
+                let ways: &[BaseRel] = match (dependency == plain, *chosen) {
+                    (true, true) => &[],
+                    (true, false) => &[plain],
+                    (false, false) => &[pick],
+                    (false, true) => &[plain, pick],
+                };
+                for by in ways {
+                    let mut run = run.clone();
+                    run.back = true;
+                    run.held.iter_mut().for_each(|h| h.crossed = true);
+                    run.held.push(Held {
+                        event: read.clone(),
+                        states: states.iter().copied().collect(),
+                        ctrl: Flow::No,
+                        carried: Flow::Data,
+                        crossed: true,
+                    });
+                    self.arrive(rule, &run, &to, arc.to, By::Instead(*by, arc.leaf), todo)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs that start at a private event. A run of a cycle has another event to start at, or is within
+    /// private memory, where steps lead forward.
+    pub(super) fn starts_in_private(&mut self, rule: &Rule) -> Result<(), Stuck> {
+        let automaton = &rule.automaton;
+        if rule.shape == Shape::Acyclic {
+            return Ok(());
+        }
+        for kind in [Kind::PrivateRead, Kind::PrivateWrite] {
+            let hidden = Some(Hidden { kind, flowed: false });
+            let run = Run {
+                state: automaton.start,
+                hidden,
+                held: SmallVec::new(),
+                debt: false,
+                twice: false,
+                back: false,
+                passed: [Tags::NONE; 2],
+            };
+            let mut todo = vec![run];
+            let mut seen = FxHashSet::default();
+            while let Some(run) = todo.pop() {
+                if !seen.insert(run.clone()) {
+                    continue;
+                }
+                let mut next = Vec::new();
+                self.step_private(rule, &run, &mut next)?;
+                // Elsewhere the run would have to be taken up at another event.
+                if next.iter().any(|r| r.hidden.is_none())
+                    || rule.shape == Shape::Empty && !next.is_empty()
+                {
+                    return Err(stuck(&run));
+                }
+                todo.extend(next);
+            }
+        }
+        let init = Event::new(Kind::PrivateInit);
+        if rule.shape == Shape::Empty
+            && automaton.arcs[usize::from(automaton.start)].iter().any(|arc| {
+                Automaton::passes(&self.facts, &init, &arc.before).possible()
+                    && !self.facts.is_without_private(arc.leaf)
+            })
+        {
+            return Err(Stuck::default());
+        }
+        Ok(())
+    }
+
+    pub(super) fn explore(&mut self, rule: &Rule) -> Result<(), Stuck> {
+        let automaton = &rule.automaton;
+        let kinds = self.facts.kinds.clone();
+        let mut starts: Vec<(State, Event)> = Vec::new();
+        for state in &rule.resets {
+            starts.extend(kinds.iter().map(|k| (*state, Event::new(*k))));
+        }
+        for arc in automaton.arcs.iter().flatten() {
+            if !self.is_forward(arc.leaf) {
+                for kind in &kinds {
+                    let event = Automaton::passed(&self.facts, &Event::new(*kind), &arc.after);
+                    starts.extend(event.map(|e| (arc.to, e)));
+                }
+            }
+        }
+        let mut todo: Vec<Run> = Vec::new();
+        for (state, event) in starts {
+            let states = SmallVec::from_slice(&[state]);
+            let held = Held { event, states, ctrl: Flow::No, carried: Flow::No, crossed: false };
+            let held = SmallVec::from_iter([held]);
+            todo.push(Run {
+                state,
+                hidden: None,
+                held,
+                debt: false,
+                twice: false,
+                back: false,
+                passed: [Tags::NONE; 2],
+            });
+        }
+        let mut seen = FxHashSet::default();
+        let mut next = 0;
+        while let Some(run) = todo.get(next).cloned() {
+            next += 1;
+            // The annotations are for the report alone.
+            if !seen.insert(Run { passed: [Tags::NONE; 2], ..run.clone() }) {
+                continue;
+            }
+            self.runs += 1;
+            if self.runs > MOST_RUNS {
+                return Err(Stuck::default());
+            }
+            match run.hidden {
+                None => self.step_visible(rule, &run, &mut todo)?,
+                Some(_) => self.step_private(rule, &run, &mut todo)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next steps of a run at an event that is not private.
+    fn step_visible(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
+        let Some(last) = run.held.last() else { return Ok(()) };
+        // Without debt the run is in any of the states of the event.
+        let mut arcs: Vec<&Arc> = Vec::new();
+        let states = if run.debt { std::slice::from_ref(&run.state) } else { &last.states[..] };
+        let own = |s: &&State| run.debt || run.held.len() == 1 || !rule.resets.contains(s);
+        for arc in states.iter().filter(own).flat_map(|s| &rule.automaton.arcs[usize::from(*s)]) {
+            if !arcs.contains(&arc) {
+                arcs.push(arc);
+            }
+        }
+        let at_start = run.held.len() == 1 && last.states[..] == [rule.automaton.start];
+        for arc in arcs {
+            // Such a run is looked at where it is at the start.
+            if arc.starts && !run.debt && !at_start {
+                continue;
+            }
+            let Some(mut from) = Automaton::passed(&self.facts, &last.event, &arc.before) else {
+                continue;
+            };
+            let dependency = self.is_dependency(arc.leaf);
+            from.source |= dependency;
+            let mut run = run.clone();
+            if let Some(last) = run.held.last_mut() {
+                last.event = from.clone();
+            }
+            // Where a run without private events can make the same step, it goes on as this one does.
+            let covered = run.debt && self.makes_step(rule, &run, arc);
+            if covered && (!run.back || !dependency && !self.is_forward(arc.leaf)) {
+                continue;
+            }
+            if let Node::BaseRel(base) = *self.facts.node(arc.leaf)
+                && dependency
+                && (!run.debt || run.back)
+            {
+                self.by_private(rule, &run, arc, base, todo)?;
+            }
+            if !run.back {
+                self.enter_private(rule, &run, arc, &from, todo)?;
+            }
+            if !self.is_forward(arc.leaf) {
+                if run.debt && self.leads_on(arc, &from) {
+                    return Err(stuck(&run));
+                }
+                continue;
+            }
+            if !run.debt && rule.resets.contains(&arc.to) {
+                continue;
+            }
+            let (later, back) = visible_later();
+            let (inside, _) = visible_instruction();
+            for kind in self.facts.kinds.clone() {
+                let to = Event::new(kind);
+                if !self.may(arc.leaf, from.kind, kind, 0, later, back)
+                    && !self.may(arc.leaf, from.kind, kind, 1, inside, inside)
+                {
+                    continue;
+                }
+                let Some(to) = Automaton::passed(&self.facts, &to, &arc.after) else { continue };
+                for (link, back, ordered) in [(later, back, true), (inside, inside, false)] {
+                    let pair = Pair { from: &from, to: &to, link, back, near: None };
+                    if self.facts.holds(arc.leaf, &pair).possible() {
+                        self.arrive(rule, &run, &to, arc.to, By::Leaf(arc.leaf, ordered), todo)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the same step can be made from a state in which the event at hand certainly can be reached.
+    fn makes_step(&self, rule: &Rule, run: &Run, arc: &Arc) -> bool {
+        run.held.last().is_some_and(|last| {
+            let arcs = last.states.iter().flat_map(|s| &rule.automaton.arcs[usize::from(*s)]);
+            let mut same = arcs.filter(|a| (a.leaf, a.to) == (arc.leaf, arc.to));
+            same.any(|a| {
+                Automaton::passes(&self.facts, &last.event, &a.before) == Truth::Yes
+                    && a.after.iter().all(|test| arc.after.contains(test))
+            })
+        })
+    }
+
+    /// Whether a step that is not forward is possible at all.
+    fn leads_on(&self, arc: &Arc, from: &Event) -> bool {
+        let (later, back) = visible_later();
+        let (apart, _) = visible_apart();
+        let (inside, _) = visible_instruction();
+        self.facts.kinds.iter().any(|kind| {
+            let to = Event::new(*kind);
+            let Some(to) = Automaton::passed(&self.facts, &to, &arc.after) else { return false };
+            [(later, back), (back, later), (apart, apart), (inside, inside)].iter().any(
+                |(link, back)| {
+                    let (link, back) = (*link, *back);
+                    let pair = Pair { from, to: &to, link, back, near: None };
+                    self.facts.holds(arc.leaf, &pair).possible()
+                },
+            )
+        })
+    }
+
+    /// Steps to private events.
+    fn enter_private(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        arc: &Arc,
+        from: &Event,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        use BaseRel as B;
+        let crossed = run.held.iter().any(|h| h.crossed);
+        for kind in [Kind::PrivateRead, Kind::PrivateWrite, Kind::PrivateInit] {
+            if !self.may(arc.leaf, from.kind, kind, 3, Link::any_private(), Link::any_private()) {
+                continue;
+            }
+            let to = Event::new(kind);
+            if !Automaton::passes(&self.facts, &to, &arc.after).possible() {
+                continue;
+            }
+            let holds = |link: Link, back: Link| {
+                let pair = Pair { from, to: &to, link, back, near: None };
+                self.facts.holds(arc.leaf, &pair).possible()
+            };
+            let earlier = holds(Link::thread(), Link::later());
+            if holds(Link::apart(), Link::apart()) || kind != Kind::PrivateInit && earlier {
+                return Err(stuck(run));
+            }
+            if kind == Kind::PrivateInit {
+                continue;
+            }
+            let by = |by: &[BaseRel]| holds(Link::later().with(by), Link::thread());
+            let mut go = |carried: Flow, ctrl: Flow| {
+                let mut next = run.clone();
+                next.state = arc.to;
+                next.hidden = Some(Hidden { kind, flowed: false });
+                for held in &mut next.held {
+                    held.carried = Flow::No;
+                }
+                if let Some(last) = next.held.last_mut() {
+                    last.carried = carried;
+                    last.event.source |= carried != Flow::No || ctrl != Flow::No;
+                    last.depends_by_ctrl(ctrl);
+                }
+                if crossed {
+                    next.held.retain(|h| {
+                        let depended = h.ctrl != Flow::No || h.carried != Flow::No;
+                        h.crossed || !h.states.is_empty() && depended
+                    });
+                }
+                next.held.iter_mut().for_each(|h| h.crossed = true);
+                if !crossed || !self.is_looked_at(rule, &next) {
+                    todo.push(next);
+                }
+            };
+            if by(&[]) {
+                go(Flow::No, Flow::No);
+                continue;
+            }
+            let mut any = false;
+            let mut also = |of: B, carried: Flow, ctrl: Flow| {
+                if by(&[of]) {
+                    any = true;
+                    go(carried, ctrl);
+                }
+            };
+            also(B::Ctrl, Flow::No, Flow::Data);
+            also(B::PickCtrl, Flow::No, Flow::Pick);
+            if kind == Kind::PrivateWrite {
+                also(B::Data, Flow::Data, Flow::No);
+                also(B::PickData, Flow::Pick, Flow::No);
+            }
+            // Several dependencies at once.
+            if !any
+                && by(&[B::Ctrl, B::Data])
+                    | by(&[B::PickCtrl, B::PickData])
+                    | by(&[B::Ctrl, B::PickData])
+                    | by(&[B::PickCtrl, B::Data])
+            {
+                return Err(stuck(run));
+            }
+        }
+        Ok(())
+    }
+
+    /// The next steps of a run at a private event.
+    fn step_private(&mut self, rule: &Rule, run: &Run, todo: &mut Vec<Run>) -> Result<(), Stuck> {
+        let Some(hidden) = run.hidden else { return Ok(()) };
+        let own = Event::new(hidden.kind);
+        let reads = hidden.kind == Kind::PrivateRead;
+        let deps: &[BaseRel] = if reads { &DEPENDENCIES } else { &[] };
+        let ends = &rule.automaton.ends[usize::from(run.state)];
+        if rule.shape == Shape::Empty
+            && ends.iter().any(|tests| Automaton::passes(&self.facts, &own, tests).possible())
+        {
+            return Err(stuck(run));
+        }
+        for arc in &rule.automaton.arcs[usize::from(run.state)] {
+            if !Automaton::passes(&self.facts, &own, &arc.before).possible() {
+                continue;
+            }
+            for kind in self.facts.kinds.clone() {
+                let to = Event::new(kind);
+                if !self.may(arc.leaf, own.kind, kind, 3, Link::any_private(), Link::any_private())
+                {
+                    continue;
+                }
+                let Some(to) = Automaton::passed(&self.facts, &to, &arc.after) else { continue };
+                let holds = |link: Link, back: Link| {
+                    let pair = Pair { from: &own, to: &to, link, back, near: None };
+                    self.facts.holds(arc.leaf, &pair).possible()
+                };
+                if holds(Link::apart(), Link::apart()) || holds(Link::thread(), Link::later()) {
+                    return Err(stuck(run));
+                }
+                if holds(Link::later(), Link::thread()) {
+                    self.arrive(rule, run, &to, arc.to, By::Private(None), todo)?;
+                    continue;
+                }
+                let mut any = false;
+                for dep in deps {
+                    if holds(Link::later().with(&[*dep]), Link::thread()) {
+                        any = true;
+                        self.arrive(rule, run, &to, arc.to, By::Private(Some(*dep)), todo)?;
+                    }
+                }
+                let all = Link::later().with(deps);
+                if !any && holds(all, Link::thread()) {
+                    return Err(stuck(run));
+                }
+            }
+            self.within_private(rule, run, arc, &own, hidden, todo)?;
+        }
+        Ok(())
+    }
+
+    /// Steps from private events to private events.
+    fn within_private(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        arc: &Arc,
+        own: &Event,
+        hidden: Hidden,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        use BaseRel as B;
+        let fits = |kind: Kind| {
+            let to = Event::new(kind);
+            Automaton::passes(&self.facts, &to, &arc.after).possible().then_some(to)
+        };
+        for pair in &self.pairs {
+            let (first, second) = pair.ends;
+            // Not against the order.
+            if second == hidden.kind
+                && let Some(to) = fits(first)
+            {
+                let (link, back) = (pair.back, pair.link);
+                let pair = Pair { from: own, to: &to, link, back, near: None };
+                if self.facts.holds(arc.leaf, &pair).possible() {
+                    return Err(stuck(run));
+                }
+            }
+            if first != hidden.kind {
+                continue;
+            }
+            let Some(to) = fits(second) else { continue };
+            let twice = match pair.near {
+                Some(Near::Overwrites | Near::Hidden) => true,
+                Some(Near::WriteAfter | Near::Changed) => hidden.flowed,
+                _ => false,
+            };
+            if self.once && twice {
+                continue;
+            }
+            let holds = |by: &[BaseRel]| {
+                let (link, back, near) = (pair.link_by(by), pair.back, pair.near);
+                self.facts
+                    .holds(arc.leaf, &Pair { from: own, to: &to, link, back, near })
+                    .possible()
+            };
+            let mut go = |by: Option<BaseRel>| {
+                let mut next = run.clone();
+                next.state = arc.to;
+                let flowed = match pair.near {
+                    Some(Near::Flow) => true,
+                    Some(Near::Same) => hidden.flowed,
+                    _ => false,
+                };
+                next.hidden = Some(Hidden { kind: second, flowed });
+                next.twice |= twice;
+                for held in &mut next.held {
+                    let carried = held.carried;
+                    match by {
+                        Some(B::Ctrl) => held.depends_by_ctrl(carried),
+                        Some(B::PickCtrl) if carried != Flow::No => {
+                            held.depends_by_ctrl(Flow::Pick)
+                        }
+                        _ => {}
+                    }
+                    held.carried = match (pair.near, by) {
+                        (Some(Near::Flow | Near::Same), _) => carried,
+                        (_, Some(B::Data)) => carried,
+                        (_, Some(B::PickData)) if carried != Flow::No => Flow::Pick,
+                        _ => Flow::No,
+                    };
+                }
+                if !self.is_looked_at(rule, &next) {
+                    todo.push(next);
+                }
+            };
+            if holds(&[]) {
+                go(None);
+                continue;
+            }
+            if hidden.kind != Kind::PrivateRead {
+                continue;
+            }
+            // The address of a private access depends on no event that is not private.
+            let fixed = run.held.iter().all(|h| h.carried == Flow::No);
+            for by in DEPENDENCIES {
+                let possible = match by {
+                    B::Addr | B::PickAddr => fixed,
+                    B::Data | B::PickData => second == Kind::PrivateWrite,
+                    _ => true,
+                };
+                if possible && holds(&[by]) {
+                    go(Some(by));
+                }
+            }
+        }
+        for (itself, link) in one_access().into_iter().enumerate() {
+            let Some(to) = fits(hidden.kind) else { continue };
+            let pair = Pair { from: own, to: &to, link, back: link, near: None };
+            if !self.facts.holds(arc.leaf, &pair).possible() {
+                continue;
+            }
+            // A cycle makes a step forward where it starts.
+            let automaton = &rule.automaton;
+            if automaton.is_loop(run.state) || run.state == automaton.start {
+                return Err(stuck(run));
+            }
+            let mut next = run.clone();
+            next.state = arc.to;
+            let flowed = hidden.flowed && itself == 1;
+            next.hidden = Some(Hidden { flowed, ..hidden });
+            todo.push(next);
+        }
+        Ok(())
+    }
+
+    /// Whether another run comes to the same private event in the same state, directly from an event that was
+    /// reached without private ones. It goes on as this one does, and has fewer private events.
+    fn is_looked_at(&self, rule: &Rule, run: &Run) -> bool {
+        let Some(hidden) = run.hidden else { return false };
+        let own = Event::new(hidden.kind);
+        run.held.iter().any(|held| {
+            let (link, back) = (Link::later(), Link::thread());
+            let states = self.certain(rule, &held.states, &held.event, &own, link, back, None);
+            states.contains(&run.state)
+        })
+    }
+
+    /// The run comes to an event that is not private. It is possible without private events if its state
+    /// is one of those in which that event certainly can be reached from the events before.
+    fn arrive(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        to: &Event,
+        state: State,
+        by: By,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        let mut run = run.clone();
+        match by {
+            By::Leaf(leaf, _) => {
+                if let (Node::BaseRel(base), Some(last)) =
+                    (self.facts.node(leaf), run.held.last_mut())
+                {
+                    last.depends_by_ctrl(match base {
+                        BaseRel::Ctrl => Flow::Data,
+                        BaseRel::PickCtrl => Flow::Pick,
+                        _ => Flow::No,
+                    });
+                }
+            }
+            By::Private(Some(BaseRel::Ctrl)) | By::Instead(BaseRel::Ctrl, _) => {
+                run.held.iter_mut().for_each(|h| h.depends_by_ctrl(h.carried));
+            }
+            By::Private(Some(BaseRel::PickCtrl)) | By::Instead(BaseRel::PickCtrl, _) => {
+                let carriers = run.held.iter_mut().filter(|h| h.carried != Flow::No);
+                carriers.for_each(|h| h.depends_by_ctrl(Flow::Pick));
+            }
+            By::Private(_) | By::Instead(..) => {}
+        }
+        // A dependency by choice is none where there is one without. Both cases are looked at for the latest
+        // event of each sort; of others nothing is assumed.
+        let mut newest = [true; 2];
+        for held in run.held.iter_mut().rev() {
+            for (flow, newest) in [&mut held.ctrl, &mut held.carried].into_iter().zip(&mut newest) {
+                if *flow == Flow::Pick && !std::mem::replace(newest, false) {
+                    *flow = Flow::No;
+                }
+            }
+        }
+        let is_pick = |f: &dyn Fn(&Held) -> Flow| run.held.iter().any(|h| f(h) == Flow::Pick);
+        let choices = |pick: bool| if pick { [Flow::Pick, Flow::Data] } else { [Flow::Pick; 2] };
+        let by_choice = is_pick(&|h| h.carried)
+            || matches!(by.dependency(), Some(BaseRel::PickAddr | BaseRel::PickData))
+                && run.held.iter().any(|h| h.carried != Flow::No);
+        let mut seen: Vec<(Flow, Flow)> = Vec::new();
+        for ctrl in choices(is_pick(&|h| h.ctrl)) {
+            for carried in choices(by_choice) {
+                if !seen.contains(&(ctrl, carried)) {
+                    seen.push((ctrl, carried));
+                    self.arrive_so(rule, &run, to, state, by, (ctrl, carried), todo)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The states to which a step along a leaf leads from all states of an event.
+    fn same_step(&self, rule: &Rule, held: &Held, leaf: NodeId, to: &Event) -> Vec<State> {
+        let arcs = held.states.iter().flat_map(|s| &rule.automaton.arcs[usize::from(*s)]);
+        let same = arcs.filter(|a| {
+            a.leaf == leaf
+                && Automaton::passes(&self.facts, &held.event, &a.before) == Truth::Yes
+                && Automaton::passes(&self.facts, to, &a.after) == Truth::Yes
+        });
+        same.map(|a| a.to).collect()
+    }
+
+    /// The same, where dependencies by choice are such ones, or ones without.
+    #[expect(clippy::too_many_arguments, reason = "a step has this many parts")]
+    fn arrive_so(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        to: &Event,
+        state: State,
+        by: By,
+        (ctrl, value): (Flow, Flow),
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        let mut next = run.clone();
+        let mut states: Vec<State> = Vec::new();
+        let newest = next.held.len().saturating_sub(1);
+        let direct = matches!(by, By::Leaf(..)) && !run.debt;
+        for (i, held) in next.held.iter_mut().enumerate() {
+            if held.ctrl == Flow::Pick {
+                held.ctrl = ctrl;
+            }
+            let (link, back) = visible_later();
+            let mut facts: SmallVec<[BaseRel; 2]> = SmallVec::new();
+            match held.ctrl {
+                Flow::Data => facts.push(BaseRel::Ctrl),
+                Flow::Pick => facts.push(BaseRel::PickCtrl),
+                Flow::No => {}
+            }
+            if let Some(dep) = by.dependency()
+                && held.carried != Flow::No
+            {
+                facts.push(combined(dep, held.carried, value));
+            }
+            let from = &held.event;
+            let ordered = match by {
+                By::Leaf(leaf, ordered) => {
+                    if i == newest && (run.debt || self.is_dependency(leaf)) {
+                        states.extend(self.same_step(rule, held, leaf, to));
+                    }
+                    ordered || held.crossed
+                }
+                By::Private(_) | By::Instead(..) => true,
+            };
+            if ordered && !direct {
+                let link = link.with(&facts);
+                states.extend(self.certain(rule, &held.states, from, to, link, back, None));
+            }
+        }
+        if direct {
+            states.push(state);
+        }
+        for state in states.clone() {
+            let free = rule.automaton.free[usize::from(state)].iter();
+            let free =
+                free.filter(|(tests, _)| Automaton::passes(&self.facts, to, tests) == Truth::Yes);
+            states.extend(free.map(|(_, s)| *s));
+        }
+        states.sort_unstable();
+        states.dedup();
+        if let By::Instead(_, leaf) = by
+            && let Some(last) = run.held.iter().rev().nth(1)
+            && self.same_step(rule, last, leaf, to).iter().all(|s| states.contains(s))
+        {
+            return Ok(());
+        }
+        let kept = states.contains(&state);
+        let behind = usize::from(run.held.iter().any(|h| h.crossed));
+        for set in &to.known {
+            next.passed[behind] = next.passed[behind] | self.facts.annotations(*set);
+        }
+        next.debt = !kept;
+        next.state = if kept { rule.automaton.start } else { state };
+        next.hidden = None;
+        for held in &mut next.held {
+            held.carried = Flow::No;
+        }
+        // What a step in program order goes on to, the event before goes on to as well; from other events of
+        // a run without private ones nothing is needed but where it began.
+        if let By::Leaf(leaf, ordered) = by
+            && direct
+            && newest > 0
+            && !(ordered && self.is_program_order(leaf))
+            && next.held[newest].ctrl == Flow::No
+            && (run.back || !next.held[newest].crossed)
+        {
+            next.held.remove(newest);
+        }
+        forget(&mut next.held, run.back, kept);
+        next.held.push(Held {
+            event: to.clone(),
+            states: states.into_iter().collect(),
+            ctrl: Flow::No,
+            carried: Flow::No,
+            crossed: false,
+        });
+        let ends = !rule.automaton.ends[usize::from(state)].is_empty();
+        if !kept && ends && rule.shape != Shape::Acyclic {
+            return Err(stuck(&next));
+        }
+        // Another run comes here without private events. From where a closure starts again, runs are looked
+        // at by themselves.
+        let private = !run.back && next.held.iter().any(|h| h.crossed);
+        if !kept || !private && !rule.resets.contains(&state) {
+            todo.push(next);
+        }
+        Ok(())
+    }
+}
+
+impl By {
+    fn dependency(self) -> Option<BaseRel> {
+        match self {
+            By::Private(dep) => dep,
+            By::Instead(dep, _) => Some(dep),
+            By::Leaf(..) => None,
+        }
+    }
+}
+
+impl Held {
+    fn depends_by_ctrl(&mut self, flow: Flow) {
+        if flow != Flow::No {
+            self.event.source = true;
+        }
+        self.ctrl = match (self.ctrl, flow) {
+            (Flow::Data, _) | (_, Flow::Data) => Flow::Data,
+            (Flow::Pick, _) | (_, Flow::Pick) => Flow::Pick,
+            _ => Flow::No,
+        };
+    }
+}
+
+/// How an event depends on one whose value it gets through private memory. `value` says what a dependency
+/// with a choice on its way is.
+fn combined(dep: BaseRel, carried: Flow, value: Flow) -> BaseRel {
+    let (plain, pick) = both_sorts(dep);
+    let chosen = carried == Flow::Pick || dep == pick;
+    if chosen && value == Flow::Pick { pick } else { plain }
+}
+
+/// Forgets events from which nothing follows, or nothing that does not follow from earlier ones, and those
+/// behind the first private event on which nothing depends.
+fn forget(held: &mut SmallVec<[Held; 4]>, back: bool, kept: bool) {
+    let crossed = !back && held.iter().any(|h| h.crossed);
+    held.retain(|h| !h.states.is_empty() && (!crossed || h.crossed || h.ctrl != Flow::No));
+    let mut i = 0;
+    while i < held.len() {
+        let (event, states, ctrl) = (&held[i].event, &held[i].states, held[i].ctrl);
+        let more = |h: &Held| {
+            (&h.event, h.ctrl) == (event, ctrl) && states.iter().all(|s| h.states.contains(s))
+        };
+        if held[..i].iter().any(more) {
+            held.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+    let most = if crossed || !kept { MOST_HELD } else { MOST_BEFORE };
+    while held.len() >= most {
+        let free = held.iter().skip(1).position(|h| h.ctrl == Flow::No);
+        if free.is_none() && held.len() < MOST_HELD {
+            break;
+        }
+        held.remove(1 + free.unwrap_or(0));
+    }
+}
+
+/// A dependency without a choice on its way, and with one.
+fn both_sorts(dep: BaseRel) -> (BaseRel, BaseRel) {
+    use BaseRel as B;
+    match dep {
+        B::Addr | B::PickAddr => (B::Addr, B::PickAddr),
+        B::Data | B::PickData => (B::Data, B::PickData),
+        _ => (B::Ctrl, B::PickCtrl),
+    }
+}
+
+fn stuck(run: &Run) -> Stuck {
+    // Those behind private events first.
+    let [before, behind] = run.passed;
+    let annotations = if behind == Tags::NONE { before } else { behind };
+    Stuck { annotations, twice: run.twice }
+}

@@ -1,0 +1,94 @@
+//! Variables that functions name directly: each is one object, whichever thread runs the function (C11, 6.2.4 and
+//! 6.7.9). Outcomes come from reasoning over the interleavings.
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::litmus;
+use litmake::sim::{Engine, Model, Options, Simulator};
+
+/// Every final state, which is the same by both engines and after printing; and whether the test is undefined.
+fn states(text: &str) -> Result<(Vec<String>, bool), String> {
+    let read =
+        |text: String| litmus::read(&Source::new("t.litmus", text)).map_err(|e| e.to_string());
+    let test = read(text.to_string())?;
+    let again = read(litmus::write(&test))?;
+    assert_eq!(litmus::write(&test), litmus::write(&again));
+    let plan = cat::load("rc11", &LoadOptions::new(test.arch)).map_err(|e| e.to_string())?;
+    let model = Model::load(&plan).map_err(|e| e.to_string())?;
+    let run = |test: &litmus::Test, engine| {
+        let options = Options { engine, ..Options::default() };
+        let outcomes = Simulator::default().simulate(test, &model, &options);
+        let outcomes = outcomes.map_err(|e| e.to_string())?;
+        let line = |s: litmake::sim::State| {
+            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
+        };
+        let states = outcomes.states.iter().map(line).collect::<Vec<_>>();
+        Ok::<_, String>((states, outcomes.undefined))
+    };
+    let found = run(&test, Engine::Auto)?;
+    assert_eq!(found, run(&test, Engine::Exhaustive)?, "{text}");
+    assert_eq!(found, run(&again, Engine::Auto)?, "{text}");
+    Ok(found)
+}
+
+fn found(text: &str) -> Vec<String> {
+    let (states, undefined) = states(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert!(!undefined, "{text}");
+    states
+}
+
+#[test]
+fn all_threads_that_run_a_function_share_its_statics() {
+    let text = "C t\n{}\nstatic int body(int id) {\n  static int d = 5;\n  static atomic_int f;\n\
+                if (id == 0) { d = 7; atomic_store_explicit(&f, 1, memory_order_release); return d; }\n\
+                if (atomic_load_explicit(&f, memory_order_acquire)) { return d; }\n  return 9;\n}\n\
+                P0() { int r = body(0); }\nP1() { int r = body(1); }\nexists (1:r=7)\n";
+    assert_eq!(found(text), ["0:r=7; 1:r=7;", "0:r=7; 1:r=9;"]);
+}
+
+#[test]
+fn variables_between_functions_have_initial_values_and_final_ones() {
+    let text = "C t\n{}\nstruct S { int a; int b; };\nstatic int d = -3;\nint v[3] = {4, 5};\nstatic struct S s;\n\
+                double w = 0.5;\n\
+                P0() { d += v[0] + v[1] + v[2]; s.b = d; int *p = &s.a; *p = 2; int r = s.a + s.b; int q = w < 1; }\n\
+                exists (d=6 /\\ 0:r=8 /\\ 0:q=1)\n";
+    assert_eq!(found(text), ["0:q=1; 0:r=8; d=6;"]);
+}
+
+/// What `&&` and `?:` leave out is not read: a variable is in memory, and reading it may race.
+#[test]
+fn a_variable_that_is_left_out_is_not_read() {
+    for value in ["r && d", "r ? d : 0"] {
+        let text = format!(
+            "C t\n{{}}\nstatic int d;\nstatic atomic_int f;\n\
+             P0() {{ d = 1; atomic_store_explicit(&f, 1, memory_order_release); }}\n\
+             P1() {{ int r = atomic_load_explicit(&f, memory_order_acquire); int q = {value}; }}\n\
+             exists (1:q=1)\n"
+        );
+        assert_eq!(found(&text), ["1:q=0;", "1:q=1;"]);
+    }
+}
+
+#[test]
+fn threads_without_order_race_on_a_variable() {
+    let text = "C t\n{}\nstatic int d;\nP0() { d = 1; }\nP1() { int r = d; }\nexists (1:r=1)\n";
+    assert!(states(text).expect("states").1);
+}
+
+#[test]
+fn what_is_no_variable_is_said() {
+    for (code, message) in [
+        ("static int d; static int d;\nP0() { d = 1; }", "two locations with the name `d`"),
+        ("static int d = e;\nP0() { d = 1; }", "starts with a constant"),
+        ("extern int d;\nP0() { d = 1; }", "`extern` are not read"),
+        ("static _Thread_local int d;\nP0() { d = 1; }", "`_Thread_local` are not read"),
+        ("P0(static int *d) { *d = 1; }", "`static` stands here before no variable"),
+        ("P0() { d = 1; }", "`d` is not declared here"),
+        // A name that a function declares is no variable in any of them.
+        ("static int d;\nP0(int *d) { *d = 1; }\nP1() { d = 1; }", "`d` is not declared here"),
+    ] {
+        let text = format!("C t\n{{}}\n{code}\nexists (true)\n");
+        let error = states(&text).expect_err(code);
+        assert!(error.contains(message), "{code}: {error}");
+    }
+}
