@@ -230,10 +230,15 @@ pub fn stdout_color() -> bool {
 /// and cannot be identified.
 pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepared> {
     let prepared = workspace.prepare(records)?;
-    for note in workspace.compilers().notes() {
+    warn(workspace);
+    Ok(prepared)
+}
+
+/// Prints the warnings about compilers that were not printed yet.
+pub fn warn(workspace: &Workspace) {
+    for note in workspace.compilers().take_notes() {
         note!("{note}");
     }
-    Ok(prepared)
 }
 
 /// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.

@@ -4,6 +4,7 @@
 mod output;
 
 mod abi;
+mod audit;
 mod away;
 mod baseline;
 mod bisect;

@@ -2,6 +2,7 @@
 //!
 //! It does not know how findings were made.
 
+pub mod audited;
 pub mod baseline;
 pub mod bugs;
 pub mod changes;
@@ -786,6 +787,7 @@ impl Report {
         for compiler in &mut self.compilers {
             compiler.build.clear();
         }
+        self.verdict.audit = None;
         self
     }
 

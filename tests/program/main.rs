@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
+mod audit;
 mod bisect;
 mod cases;
 mod certificates;
