@@ -220,7 +220,7 @@ mod tests {
         pages.sort();
         let (mut checked, mut wrong) = (0, Vec::new());
         for page in &pages {
-            let text = std::fs::read_to_string(page).expect("a page");
+            let text = litmake::file::read_text(page, litmake::file::MAX_DATA).expect("a page");
             // Only what stands in a block is a command: indented, or between fences.
             let blocks = blocks(&text);
             for words in command_lines(&blocks) {
