@@ -20,7 +20,8 @@ pub struct Compilation {
     /// The options that make the compiler print the code after each pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dumps: String,
-    /// The name of the compiled file, such as `source.c`.
+    /// The name of the compiled file, such as `source.c`. It exists where the reproducer is unpacked.
+    #[serde(rename = "name")]
     pub file: String,
     /// The content of that file.
     #[serde(default, skip_serializing_if = "String::is_empty")]

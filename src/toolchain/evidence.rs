@@ -66,7 +66,7 @@ impl Evidence {
     /// Whether there is a file below a folder that was looked at and is none of these.
     pub fn has_file_below(&self, folder: &Path, except: &BTreeSet<PathBuf>) -> bool {
         let is_file = |seen: &Seen| matches!(seen, Seen::There { mode, .. } if mode & libc::S_IFMT == libc::S_IFREG);
-        let below = self.paths.range::<Path, _>(folder..);
+        let below = self.paths.range(folder.to_path_buf()..);
         below
             .take_while(|(path, _)| path.starts_with(folder))
             .any(|(path, seen)| seen.values().any(is_file) && !except.contains(path))

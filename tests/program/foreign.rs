@@ -254,19 +254,26 @@ fn a_stripped_library_s_own_functions_and_calls_that_do_not_return_are_followed(
     s.write(
         "own.c",
         "#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 __attribute__((noinline)) static void own(atomic_int *x) { atomic_store(x, 5); }
 void twice(atomic_int *x) { own(x); atomic_fetch_add(x, 1); }
 void never(atomic_int *x) { if (atomic_load(x)) abort(); }
+void unknown(atomic_int *x) { if (atomic_load(x)) raise(6); }
 ",
     );
     compiled(&s, &["-O1", "-fPIC", "-shared", "-s", "-o", "libown.so", "own.c"]);
     let (status, text) = s.litmake(&["lift", "libown.so", "-f", "twice", "--name", "own"]);
     assert_eq!(status, 0, "{text}");
     assert!(observed(&s, &text).contains("[x]=6;"), "{text}");
+    // What is known to end the program ends executions, and the test says so.
     let (status, text) = s.litmake(&["lift", "libown.so", "-f", "never"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("\nCalls=abort=never\n"), "{text}");
+    assert!(observed(&s, &text).contains("States 1"), "{text}");
+    let (status, text) = s.litmake(&["lift", "libown.so", "-f", "unknown"]);
     assert_eq!(status, 3, "{text}");
-    assert!(text.contains("`never`+0x") && text.contains("a call of `abort`"), "{text}");
+    assert!(text.contains("`unknown`+0x") && text.contains("a call of `raise`"), "{text}");
 }
 
 #[test]

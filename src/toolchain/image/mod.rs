@@ -683,6 +683,14 @@ impl Image {
         (at - start < 64).then_some(name.as_str())
     }
 
+    /// The name of the function that begins at an address, whether or not its code is here.
+    pub fn name_at(&self, at: u64) -> Option<String> {
+        match self.missing_at(at) {
+            Some(name) => Some(name.to_string()),
+            None => self.function_at(at).filter(|f| f.start == at).map(|f| f.name),
+        }
+    }
+
     /// The resolver of an ifunc.
     pub fn chooser(&self, name: &str) -> Option<Function> {
         self.function_at(*self.chosen.get(name)?)

@@ -608,7 +608,7 @@ impl Expand<'_> {
         if !self.inlines {
             return lists.push(from, Draft::Stop, String::new());
         }
-        if let Some(name) = self.name_of(to)
+        if let Some(name) = self.image.name_at(to)
             && let Some(stub) = (self.stub)(&name)
         {
             self.stubbed.borrow_mut().insert(name, stub);
@@ -618,14 +618,6 @@ impl Expand<'_> {
             Ok(Callee::Function(function, to)) => self.enter(&function, to, from, ret, lists),
             Ok(Callee::Bytes(work)) => self.bytes(work, from, ret, lists),
             Err(why) => lists.push(from, Draft::Unclear(why), String::new()),
-        }
-    }
-
-    /// The name of the function that begins at an address.
-    fn name_of(&self, at: u64) -> Option<String> {
-        match self.image.missing_at(at) {
-            Some(name) => Some(name.to_string()),
-            None => self.image.function_at(at).filter(|f| f.start == at).map(|f| f.name),
         }
     }
 
