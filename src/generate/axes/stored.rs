@@ -88,7 +88,7 @@ impl Program<'_> {
         let most = self.threads.iter().map(|t| t.observed.len()).max()?;
         for (n, thread) in self.threads.iter().enumerate() {
             params.extend(thread.params.clone());
-            let _ = write!(code, "{}if (id == {n}) {{\n", if n > 0 { "else " } else { "" });
+            let _ = writeln!(code, "{}if (id == {n}) {{", if n > 0 { "else " } else { "" });
             for (ty, name) in &thread.locals {
                 let _ = writeln!(code, "{ty} {name} = 0;");
             }
