@@ -138,7 +138,8 @@ fn one(
     if missing > 0 {
         note!("{missing} results of {name} are not in the cache, and are made first");
     }
-    let engine = Engine::new(&built.graph, store, options, &*progress::listener(true))?;
+    let listener = progress::listener(true);
+    let engine = Engine::new(&built.graph, store, options, &*listener)?;
     if !engine.run() {
         return Err(Diag::new(format!("the audit of {name} was stopped")));
     }
