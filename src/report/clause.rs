@@ -26,6 +26,9 @@ pub fn argument(run: &Execution, failed: &Failed) -> Argument {
     }
 }
 
+/// The end of a step that says by which read a release and an acquire operation synchronise.
+const READS_IT: &str = ", which reads what it writes";
+
 /// The steps as one sentence.
 pub fn sentence(run: &Execution, failed: &Failed) -> String {
     let told = |id: &str| {
@@ -33,8 +36,13 @@ pub fn sentence(run: &Execution, failed: &Failed) -> String {
         event.map_or(id.to_string(), |e| short(e))
     };
     let mut parts: Vec<String> = Vec::new();
-    for edge in &failed.edges {
-        parts.push(step(&edge.edge, &told(&edge.from), &told(&edge.to)));
+    for (n, edge) in failed.edges.iter().enumerate() {
+        let said = step(&edge.edge, &told(&edge.from), &told(&edge.to));
+        let said = said.trim_end_matches(READS_IT);
+        // A step that goes on where the one before ended does not name the event again. The last one does.
+        let goes_on = n > 0 && n + 1 < failed.edges.len() && failed.edges[n - 1].to == edge.from;
+        let rest = said.strip_prefix(&told(&edge.from)).filter(|_| goes_on);
+        parts.push(rest.map_or(said.to_string(), |rest| format!("which{rest}")));
     }
     let mut out = match parts.pop() {
         Some(last) if parts.is_empty() => last,
@@ -117,7 +125,7 @@ fn step(label: &str, from: &str, to: &str) -> String {
     let (name, made) = parts(label);
     match (Relation::of(made), Relation::of(name)) {
         (Some(Relation::Reads), Some(Relation::Synchronises)) => {
-            format!("{from} synchronises with {to}, which reads what it writes")
+            format!("{from} synchronises with {to}{READS_IT}")
         }
         (Some(made), _) => made.said(from, to),
         (None, Some(name)) => name.said(from, to),
@@ -253,7 +261,7 @@ mod tests {
         assert_eq!(
             sentence(&run, &failed),
             "P0's `atomic_store(x, 1)` is sequenced before P0's `atomic_thread_fence(memory_order_release)`, \
-             P0's `atomic_thread_fence(memory_order_release)` synchronises with P1's `int r = atomic_load(x)`, \
+             which synchronises with P1's `int r = atomic_load(x)`, \
              and yet P1's `int r = atomic_load(x)` reads what was there before P0's `atomic_store(x, 1)`."
         );
     }

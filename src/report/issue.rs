@@ -90,14 +90,24 @@ impl Page {
     }
 }
 
+/// The name of the litmus test in commands.
+const TEST: &str = "test.litmus";
 /// Larger sets of outcomes are only in reports.
 const STATES: usize = 16;
 
 impl<'a> Issue<'a> {
-    /// The issue of a finding. A script beside the finding is nothing that others can run.
+    /// The issue of a finding. A script beside the finding is nothing that others can run, and the path of the
+    /// test is nothing to them: the issue's own test has its place.
     pub fn of(finding: &'a Finding) -> Issue<'a> {
-        let is_own = finding.command.starts_with("litmake ");
-        Issue { finding, again: if is_own { finding.command.clone() } else { String::new() } }
+        let own = Some(&finding.command).filter(|c| c.starts_with("litmake "));
+        let again = own.map_or(String::new(), |command| {
+            let path = litmake_base::plain::path(&finding.test);
+            match command.strip_suffix(&*path).filter(|_| finding.class != Class::AbiLayout) {
+                Some(before) => format!("{before}{TEST}"),
+                None => command.clone(),
+            }
+        });
+        Issue { finding, again }
     }
 
     /// The text in the tracker's format. What a maintainer reads first stands first, and the long link
@@ -119,8 +129,9 @@ impl<'a> Issue<'a> {
             }
             last = &c.source;
         }
-        if f.compilations.is_empty() {
-            page.part("Test", "c", &f.reproducer);
+        let is_whole = f.compilations.iter().all(|c| c.source.is_empty());
+        if is_whole {
+            page.part("Source", "c", &f.reproducer);
         }
         self.code(&mut page);
         self.outcomes(&mut page);
@@ -360,12 +371,17 @@ impl<'a> Issue<'a> {
             lines.push(c.command.clone());
         }
         if !self.again.is_empty() {
-            lines.push("# litmake compiles, simulates both sides and compares:".into());
+            let does = match f.class {
+                Class::AbiLayout => "compares the layouts",
+                _ => "compiles, simulates both sides and compares",
+            };
+            lines.push(format!("# litmake {does}:"));
             lines.push(self.again.clone());
         }
         page.part("To reproduce", "sh", &lines.join("\n"));
-        if !f.compilations.is_empty() && f.class != Class::AbiLayout {
-            page.part("The same as a litmus test", "c", &f.reproducer);
+        let is_shown = f.compilations.iter().all(|c| c.source.is_empty());
+        if !is_shown {
+            page.part(&format!("The same as a litmus test ({TEST})"), "c", &f.reproducer);
         }
         for c in f.compilations.iter().filter(|c| !c.link.is_empty()) {
             page.paragraph(&format!("Compiler Explorer ({}): {}", c.profile, c.link));
@@ -481,7 +497,8 @@ mod tests {
             link: "https://example/".into(),
             threads: vec![vec![instruction("mov eax, 1")], vec![instruction("mfence")]],
         }];
-        f.command = "litmake check".into();
+        f.test = "/home/ada/t.litmus".into();
+        f.command = "litmake check --profile p /home/ada/t.litmus".into();
         let issue = Issue::of(&f);
         for tracker in [Tracker::Llvm, Tracker::Gcc] {
             let text = issue.text(tracker);
@@ -498,7 +515,7 @@ mod tests {
                 "P0:\n",
                 "mov eax, 1",
                 "present in clang 15",
-                "litmake check",
+                "litmake check --profile p test.litmus",
             ] {
                 assert!(text.contains(part), "{part} is not in\n{text}");
             }
@@ -508,7 +525,7 @@ mod tests {
             assert!(text.trim_end().ends_with("https://example/"), "{text}");
             let summary: Vec<&str> = text.lines().skip(2).take_while(|l| !l.is_empty()).collect();
             assert!((2..=10).contains(&summary.len()), "{text}");
-            assert!(!text.contains("m.cat"), "{text}");
+            assert!(!text.contains("m.cat") && !text.contains("/home/ada"), "{text}");
             // No block and no part is empty.
             assert!(!text.contains("```\n```") && !text.contains("\n\n\n"), "{text}");
         }
@@ -537,6 +554,7 @@ mod tests {
         assert!(text.starts_with(title), "{text}");
         assert!(text.contains("clang-16: size 4") && text.contains("gcc-12: size 3"), "{text}");
         assert!(!text.contains("can end in") && !text.contains("Why"), "{text}");
+        assert!(text.contains("_Atomic(struct s) x;"), "{text}");
         let mixing = Finding {
             class: Class::Mixing,
             mix: "(clang-16(P0_0))".into(),
