@@ -175,14 +175,10 @@ fn details(report: &Report) -> String {
     }
 }
 
-/// How many accesses contexts have in this test, unless LITMAKE_TV_FULL asks for as many as the command tries.
-const FEWER: usize = 3;
-
 #[test]
 fn every_case_has_the_answer_of_its_source() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tv");
     let wanted = std::env::var("LITMAKE_TV_CASE").ok();
-    let full = std::env::var_os("LITMAKE_TV_FULL").is_some();
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .expect("the folder")
         .map(|e| e.expect("an entry").path())
@@ -199,10 +195,7 @@ fn every_case_has_the_answer_of_its_source() {
     let (mut wrong, mut courts) = (Vec::new(), BTreeMap::<String, Court>::new());
     for case in &all {
         let court = courts.entry(case.model.clone()).or_insert_with(|| {
-            let mut settings = Settings { model: case.model.clone(), ..Settings::default() };
-            if !full {
-                settings.bound.accesses = FEWER;
-            }
+            let settings = Settings { model: case.model.clone(), ..Settings::default() };
             Court::new(settings).expect("loads")
         });
         let module = Module::read(&case.text).unwrap_or_else(|e| panic!("{}: {e}", case.place));
