@@ -47,7 +47,7 @@ fn main() {
     );
     let start = Instant::now();
     let pages = dir.path().join("pages");
-    let (files, bytes) = site::write(&history, "bench", &pages).expect("the site is written");
+    let (files, bytes) = site::write(&history, "bench", None, &pages).expect("the site is written");
     println!(
         "site written in {:.2} s: {files} files, {:.1} MB",
         start.elapsed().as_secs_f64(),

@@ -85,3 +85,4 @@ pub use litmake_site as site;
 pub use litmake_stage as stage;
 pub use litmake_stats as stats;
 pub use litmake_toolchain as toolchain;
+pub use litmake_tv as tv;

@@ -2,13 +2,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use litmake::base::digest::Digest;
+use litmake::base::digest::{Digest, Keyer};
 use litmake::base::failure::{Failure, FailureKind, Fault};
 use litmake::base::records::{Kind, Put, Records};
 use litmake::diag::Result;
@@ -17,8 +17,10 @@ use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, So
 use litmake::engine::parts::{Bundle, decode_results};
 use litmake::engine::remote::{Remote, Taker};
 use litmake::engine::rows::{Entry, State};
+use litmake::engine::run::audit::{Audit, Sample};
 use litmake::engine::run::{Engine, Found, Options};
 use litmake::engine::store::{Store, StoreOptions};
+use litmake::report::audited::Audited;
 
 /// A list of items in memory.
 struct List(Mutex<BTreeMap<String, Vec<u8>>>);
@@ -905,4 +907,66 @@ fn what_is_kept_for_now_travels_for_a_day() {
     let other = Arc::new(Far::default());
     far_run(&graph, &other, 2, day + 7 * hour);
     assert!(*other.kept.lock().unwrap() == kept);
+}
+
+/// Puts a wrong result under the key of an item's action, with all checksums right.
+fn forge(store: &Store, node: &Node, item: u64) {
+    let input = Digest::of(item.to_string().as_bytes());
+    let key = Keyer::new("action/1")
+        .field("node", &node.fingerprint.digest().0)
+        .field("input", &input.0)
+        .finish();
+    assert!(store.has(&[key])[0], "it forges what is there");
+    let content = Digest::of(b"forged");
+    let value = [&[State::Done as u8][..], &content.0].concat();
+    store.put(&[
+        Put { kind: Kind::Blob, key: content, value: b"forged" },
+        Put { kind: Kind::Action, key, value: &value },
+    ]);
+}
+
+/// One result of 2,000 is forged, which is the least that an audit promises to find at its rate. It
+/// is found as often as promised, by name, and is gone from then on.
+#[test]
+fn an_audit_finds_what_is_forged_as_often_as_it_promises() {
+    const AUDITS: u64 = 150;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let work = Counted::new(|i| Outcome::Done((number(&i[0]) * 2).to_string().into_bytes()));
+    let nodes = vec![
+        node("source", &[], Work::Source(List::numbers(2000))),
+        node("double", &[0], Work::Map(work.clone())),
+    ];
+    let graph = Graph { nodes };
+    let clean = run_graph(&graph, &store, 2);
+    let audit = |part: f64, seed: u64| {
+        let engine = Engine::new(&graph, &store, Options::default(), &Silent).unwrap();
+        assert!(engine.run());
+        engine.audit(Sample { part, seed }, &mut HashSet::new())
+    };
+    let rate = |a: &Audit| Audited { claims: a.claims, made: a.made, ..Audited::default() }.rate();
+    work.take();
+    let all = audit(1.0, 0);
+    assert_eq!((all.claims, all.made, all.not_made, all.wrong.len()), (2000, 2000, 0, 0));
+    assert_eq!((work.take(), rate(&all)), (2000, 1.0));
+    let (mut found, mut promised) = (0.0, 0.0);
+    for seed in 0..AUDITS {
+        let item = seed * 13 % 2000;
+        forge(&store, &graph.nodes[1], item);
+        let told = audit(0.3, seed);
+        promised += rate(&told);
+        if let [wrong] = &told.wrong[..] {
+            assert_eq!((&*wrong.node, &*wrong.item), ("double", &*format!("item-{item:06}")));
+            found += 1.0;
+            assert_eq!(audit(1.0, seed).wrong, [], "it is corrected");
+        } else {
+            assert_eq!(told.wrong, []);
+            assert_eq!(audit(1.0, seed).wrong.len(), 1, "it was not in the sample");
+        }
+    }
+    // Three standard deviations of 150 throws.
+    let spread = 3.0 * (AUDITS as f64 * 0.3 * 0.7).sqrt();
+    assert!((found - promised).abs() < spread, "{found} found, {promised} promised");
+    assert!((promised / AUDITS as f64 - 0.3).abs() < 0.03, "{promised}");
+    assert_eq!(run_graph(&graph, &store, 2), clean);
 }

@@ -95,7 +95,6 @@ pub struct Diag {
     /// The kind of failure. Decisions depend on it, never on the message.
     pub kind: FailureKind,
     /// Further errors of the same file, which are shown below.
-    #[expect(clippy::vec_box, reason = "they come in boxes")]
     pub further: Vec<Box<Diag>>,
 }
 
@@ -117,7 +116,6 @@ impl Diag {
     }
 
     /// One error for several, which are shown in this order; none if there are none.
-    #[expect(clippy::vec_box, reason = "they come in boxes")]
     pub fn all(errors: Vec<Box<Diag>>) -> Option<Box<Diag>> {
         let mut errors = errors.into_iter();
         let mut first = errors.next()?;

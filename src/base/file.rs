@@ -48,10 +48,15 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads a file of at most `most` bytes.
+/// Reads a file of at most `most` bytes. A larger one is not read at all, if its size is known.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut out = Vec::new();
-    open(path)?.take(most.saturating_add(1)).read_to_end(&mut out)?;
+    let file = open(path)?;
+    let size = file.metadata().map_or(0, |meta| meta.len());
+    if size > most {
+        return Err(too_large(most));
+    }
+    let mut out = Vec::with_capacity(size as usize);
+    file.take(most.saturating_add(1)).read_to_end(&mut out)?;
     match out.len() as u64 > most {
         true => Err(too_large(most)),
         false => Ok(out),
@@ -216,6 +221,9 @@ mod tests {
         fs::write(&path, "12345").unwrap();
         assert_eq!(read_text(&path, 5).unwrap(), "12345");
         assert_eq!(read(&path, 4).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        // It would not fit into memory.
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read(&path, 1 << 39).unwrap_err().kind(), ErrorKind::FileTooLarge);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use litmake::engine::store::GcOptions;
 
+use super::audit;
 use super::common::{self, CacheArgs, show_size};
 
 /// Describe the cache, check it, or make it smaller.
@@ -32,6 +33,9 @@ enum Command {
         #[arg(long)]
         repair: bool,
     },
+    /// Make a random part of the results again and compare, to find what no checksum shows: forged
+    /// results, and compilers that depend on more than litmake saw. Exit status 1 if any is wrong
+    Audit(audit::Args),
     /// Make the cache smaller: drop duplicate records, then what was unused for longest
     Gc {
         #[command(flatten)]
@@ -51,6 +55,7 @@ pub fn main(args: Args) -> ExitCode {
     match args.command {
         Command::Stats { cache, json } => stats(&cache, json),
         Command::Verify { cache, repair } => verify(&cache, repair),
+        Command::Audit(args) => audit::main(&args),
         Command::Gc { cache, max_size, keep_days } => gc(&cache, max_size, keep_days),
     }
 }

@@ -456,7 +456,7 @@ pub fn judges() -> Vec<String> {
 }
 
 /// The models of the sources, of which the first one judges: those that the user named, or else
-/// those of the profiles' language. Shaders have another memory model than C.
+/// those of the profiles' language. Shaders and Go have another memory model than C.
 pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     if !named.is_empty() {
         return Ok(named.to_vec());
@@ -468,8 +468,9 @@ pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
     match own[..] {
         [] | [None] => Ok(judges()),
         [Some(model)] => Ok(vec![model.to_string()]),
-        _ => Err(Diag::new("the profiles' languages have different memory models")
-            .help("check shaders (GLSL, WGSL) apart, or name one model with --source-model")),
+        _ => Err(Diag::new("the profiles' languages have different memory models").help(
+            "check shaders (GLSL, WGSL) and Go apart, or name one model with --source-model",
+        )),
     }
 }
 

@@ -3,16 +3,17 @@
 
 use clap::{Arg, Command};
 
-/// The groups, with their commands in the order of the list.
+/// The groups, with their commands in the order of the list. Below them stand the names of all other
+/// commands, which are used seldom or by other programs.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Begin", &["init", "doctor", "list"]),
-    ("Judge compilers", &["check", "run", "hunt", "diff", "bisect", "passes", "abi"]),
+    (
+        "Judge compilers",
+        &["check", "run", "hunt", "diff", "bisect", "passes", "tv", "abi", "mapping"],
+    ),
     ("Do one step", &["compile", "lift", "sim", "generate", "mutate", "cpu", "mutants", "logs"]),
     ("Results", &["explain", "report", "history", "site", "cache"]),
 ];
-
-/// Commands that are used seldom, or by other programs: the list has only their names.
-const ALSO: &[&str] = &["certificate", "graph", "show", "schema", "completions", "man", "worker"];
 
 /// Names that commands had before. They are understood, and no list has them.
 const FORMER: &[&str] =
@@ -20,7 +21,7 @@ const FORMER: &[&str] =
 
 /// The options and arguments of commands that have many: those that are used most, in their order.
 /// `-h` has only these, and `--help` begins with them.
-const USUAL: [(&str, &[&str]); 9] = [
+const USUAL: [(&str, &[&str]); 10] = [
     (
         "run",
         &[
@@ -69,6 +70,13 @@ const USUAL: [(&str, &[&str]); 9] = [
             "baseline", "jobs", "quiet",
         ],
     ),
+    (
+        "mapping",
+        &[
+            "table", "with", "alone", "family", "sample", "json", "findings", "baseline", "report",
+            "html", "jobs", "cache", "quiet",
+        ],
+    ),
     ("abi", &["profile", "type", "json", "baseline", "report", "html", "cache", "quiet"]),
     (
         "sim",
@@ -115,16 +123,27 @@ const USUAL: [(&str, &[&str]); 9] = [
 /// The command line, with its commands in groups, and the usual options first.
 pub fn grouped(command: Command) -> Command {
     let list = list(&command);
-    let hidden = |name: &str| ALSO.contains(&name) || FORMER.contains(&name);
     command
         .mut_subcommands(|sub| {
-            let hide = hidden(sub.get_name());
+            let hide = !is_grouped(sub.get_name());
             usual_first(sub).hide(hide)
         })
         .help_template(
             "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
         )
         .after_help(list)
+}
+
+/// The command line for manual pages: every command has one, under the name that it has now.
+pub fn with_all(command: Command) -> Command {
+    command.mut_subcommands(|sub| {
+        let hide = FORMER.contains(&sub.get_name());
+        usual_first(sub).hide(hide)
+    })
+}
+
+fn is_grouped(name: &str) -> bool {
+    GROUPS.iter().any(|(_, names)| names.contains(&name))
 }
 
 /// The name of an argument: that of its option, or its own.
@@ -157,7 +176,9 @@ fn list(command: &Command) -> String {
         }
         out.push(lines);
     }
-    out.push(format!("Also: {}\n`litmake COMMAND -h` says more about each", ALSO.join(", ")));
+    let all = command.get_subcommands().map(Command::get_name);
+    let others: Vec<&str> = all.filter(|n| !is_grouped(n) && !FORMER.contains(n)).collect();
+    out.push(format!("Also: {}\n`litmake COMMAND -h` says more about each", others.join(", ")));
     out.join("\n\n")
 }
 
@@ -199,7 +220,7 @@ mod tests {
         pages.sort();
         let (mut checked, mut wrong) = (0, Vec::new());
         for page in &pages {
-            let text = std::fs::read_to_string(page).expect("a page");
+            let text = litmake::file::read_text(page, litmake::file::MAX_DATA).expect("a page");
             // Only what stands in a block is a command: indented, or between fences.
             let blocks = blocks(&text);
             for words in command_lines(&blocks) {
@@ -231,15 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn each_command_is_in_one_place_of_the_list() {
+    fn each_command_is_listed_once() {
         let command = super::super::Cli::command();
-        let mut listed: Vec<&str> =
-            GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        listed.extend(ALSO.iter().chain(FORMER));
-        listed.sort_unstable();
-        let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-        all.sort_unstable();
-        assert_eq!(listed, all);
+        let list = list(&command);
+        for name in command.get_subcommands().map(Command::get_name) {
+            let at = |line: &str| match line.strip_prefix("Also: ") {
+                Some(others) => others.split(", ").filter(|n| *n == name).count(),
+                None => usize::from(line.starts_with(&format!("  {name:10}"))),
+            };
+            let expected = usize::from(!FORMER.contains(&name));
+            assert_eq!(list.lines().map(at).sum::<usize>(), expected, "{name}: {list}");
+        }
+        let known = |name: &&str| command.find_subcommand(name).is_some();
+        assert!(GROUPS.iter().flat_map(|(_, names)| *names).chain(FORMER).all(known));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use litmake::base::failure::FailureKind;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
@@ -211,7 +211,7 @@ pub fn usual() -> Result<Vec<Arc<Profile>>> {
         true => Err(Diag::new("no C compiler is installed for which litmake has a profile").help(
             "install clang or gcc, such as with `apt-get install clang gcc`, or name a profile of \
              another compiler with --profile; `litmake doctor` says what there is",
-        )),
+        ).kind(FailureKind::Broken(Fault::Missing))),
     }
 }
 
@@ -230,17 +230,26 @@ pub fn stdout_color() -> bool {
 /// and cannot be identified.
 pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepared> {
     let prepared = workspace.prepare(records)?;
-    for note in workspace.compilers().notes() {
+    warn(workspace);
+    Ok(prepared)
+}
+
+/// Prints the warnings about compilers that were not printed yet.
+pub fn warn(workspace: &Workspace) {
+    for note in workspace.compilers().take_notes() {
         note!("{note}");
     }
-    Ok(prepared)
 }
 
 /// Prints an error, and returns the exit status of wrong input; after a signal, that of the signal.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
-    let status = if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 };
-    ExitCode::from(status_of(status))
+    ExitCode::from(status_of(status_for(diag)))
+}
+
+/// The exit status of an error: 3 where something that the command needs is missing or failed.
+pub fn status_for(diag: &Diag) -> u8 {
+    if matches!(diag.kind, FailureKind::Broken(_)) { 3 } else { 2 }
 }
 
 /// The request to stop, for commands that take long. The first interrupt (Ctrl-C), SIGTERM or

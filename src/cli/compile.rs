@@ -96,7 +96,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         Some(name) => common::find_profile(&Disk, name),
         None => common::usual_profile(),
     };
-    let profile = profile.map_err(input)?;
+    let profile = profile.map_err(|e| (common::status_for(&e), e))?;
     let test = read(&args.test).map_err(input)?;
     let program = process::find(&profile.compiler).ok_or_else(|| {
         let message = format!("the compiler `{}` is not installed", profile.compiler);

@@ -15,13 +15,15 @@ use litmake::plain;
 use litmake::profile::types::{Observe, Storage};
 use litmake::profile::{Profile, builds};
 use litmake::report::bugs::OCCURRENCES;
-use litmake::report::issue::{Compilation, Issue, Tracker};
+use litmake::report::compilation::{Compilation, Instruction};
+use litmake::report::issue::{Issue, Tracker};
 use litmake::report::mechanism::{Change, Mechanism};
 use litmake::report::{self, Class, Finding, Report, Status, explorer};
 use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::investigate::bugs::Budget;
 use litmake::stop::Stop;
 use litmake::toolchain::compile::Compiler;
+use litmake::toolchain::lift::Listed;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 
@@ -121,17 +123,27 @@ pub fn used(plan: &Plan) -> Used {
 /// Gives each finding a file that shows it and a command that can be run as it stands; in a folder
 /// of its own if the user asks for folders.
 pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Result<()> {
-    let Report { findings, compilers, .. } = report;
-    for finding in findings {
+    describe(report, profiles);
+    for finding in &mut report.findings {
         if finding.status == Status::Fixed || !finding.file.is_empty() {
             continue;
         }
         match folder {
-            Some(folder) => written(finding, profiles, compilers, folder)?,
+            Some(folder) => written(finding, profiles, folder)?,
             None => in_place(finding),
         }
     }
     Ok(())
+}
+
+/// Adds to each new finding how its smallest test is compiled.
+fn describe(report: &mut Report, profiles: &Used) {
+    let Report { findings, compilers, .. } = report;
+    let is_new = |f: &&mut Finding| f.status == Status::New && f.compilations.is_empty();
+    for finding in findings.iter_mut().filter(is_new) {
+        let own = own(finding, profiles);
+        finding.compilations = own.iter().map(|p| compilation(finding, p, compilers)).collect();
+    }
 }
 
 /// Without folders: the command names the test's own file. If the test has none, the command writes
@@ -173,12 +185,7 @@ impl Files<'_> {
     }
 }
 
-fn written(
-    finding: &mut Finding,
-    profiles: &Used,
-    compilers: &[report::Compiler],
-    folder: &Path,
-) -> Result<()> {
+fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> {
     let path = folder.join(name(finding));
     std::fs::create_dir_all(&path)
         .map_err(|e| Diag::new(format!("cannot make {}: {e}", path.display())))?;
@@ -223,11 +230,8 @@ fn written(
     }
     let command = command(finding, &named, &files)?;
     files.write("repro.sh", &script(finding, &own, &command))?;
-    let tracker = match finding.family.as_str() {
-        "gcc" => Tracker::Gcc,
-        _ => Tracker::Llvm,
-    };
-    files.write("issue.md", &issue(finding, &own, compilers, &command, tracker))?;
+    let issue = Issue { finding, again: format!("litmake {}", line(&command)) };
+    files.write("issue.md", &issue.text(Tracker::of(&finding.family)))?;
     finding.file = path.join(first).display().to_string();
     finding.folder = path.display().to_string();
     finding.command = format!("sh {}", plain::path(&path.join("repro.sh").display().to_string()));
@@ -277,13 +281,41 @@ fn alone(finding: &Finding, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The source that the compiler gets for the finding, and the ending of its file.
-fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)> {
+/// Calls a function with the compiler of a finding's smallest test, and the test.
+fn with_compiler<T>(
+    finding: &Finding,
+    profile: &Profile,
+    call: impl FnOnce(&Compiler, &litmus::Test) -> Option<T>,
+) -> Option<T> {
     let test = litmus::read(&Source::new("test", finding.reproducer.as_str())).ok()?;
     let program = process::find(&profile.compiler)?;
-    let (runtime, stop) = (Runtime::default(), common::stop());
-    let compiler = compiler(finding, profile, &program, &runtime, &stop);
-    Some((profile.language.extension(), compiler.source(&test).ok()?))
+    let (runtime, stop) = (Runtime::of(profile, &program), common::stop());
+    call(&compiler(finding, profile, &program, &runtime, &stop), &test)
+}
+
+/// The source that the compiler gets for the finding, and the ending of its file.
+fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)> {
+    let text = with_compiler(finding, profile, |c, test| c.source(test).ok())?;
+    Some((profile.language.extension(), text))
+}
+
+/// The instructions of each thread, if the code is of one compiler.
+fn instructions(finding: &Finding, profile: &Profile) -> Vec<Vec<Instruction>> {
+    if finding.profiles.len() > 1 || finding.class == Class::AbiLayout {
+        return Vec::new();
+    }
+    let listing = with_compiler(finding, profile, |c, test| c.listed(test).ok());
+    let Some(listing) = listing else { return Vec::new() };
+    let lines: Vec<&str> = listing.source.lines().collect();
+    let one = |listed: &Listed| Instruction {
+        line: listing
+            .line(listed)
+            .and_then(|n| lines.get(usize::try_from(n).ok()?.checked_sub(1)?))
+            .map_or(String::new(), |line| line.trim().to_string()),
+        code: listed.code.clone(),
+        became: listed.lines.clone(),
+    };
+    listing.threads.iter().map(|thread| thread.iter().map(one).collect()).collect()
 }
 
 /// The compiler that a finding was made with, with the preparation that its command names.
@@ -408,6 +440,16 @@ fn line(words: &[String]) -> String {
     words.iter().map(|w| plain::word(w)).collect::<Vec<_>>().join(" ")
 }
 
+/// A command line for people: words that no shell changes have no quotes.
+fn bare(words: &[String]) -> String {
+    let is_bare = |w: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:@%".contains(c);
+        !w.is_empty() && w.chars().all(is_plain)
+    };
+    let shown = |w: &String| if is_bare(w) { w.clone() } else { plain::word(w).to_string() };
+    words.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
 /// The script that reproduces the bug.
 fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> String {
     let compilers: Vec<&str> = profiles.iter().map(|p| &*p.compiler).collect();
@@ -451,7 +493,8 @@ pub struct Issues {
 }
 
 /// The issues for a tracker: one for each new bug of its compilers.
-pub fn issues(report: &Report, profiles: &Used, tracker: Tracker) -> Issues {
+pub fn issues(report: &mut Report, profiles: &Used, tracker: Tracker) -> Issues {
+    describe(report, profiles);
     let (mut texts, mut left_out) = (Vec::new(), Vec::new());
     for finding in &report.findings {
         let why = match () {
@@ -461,10 +504,7 @@ pub fn issues(report: &Report, profiles: &Used, tracker: Tracker) -> Issues {
                 "it is not of this tracker's compiler"
             }
             () => {
-                let own = own(finding, profiles);
-                let words = shlex::split(&finding.command).unwrap_or_default();
-                let again: Vec<String> = words.into_iter().skip(1).collect();
-                texts.push(issue(finding, &own, &report.compilers, &again, tracker));
+                texts.push(Issue::of(finding).text(tracker));
                 continue;
             }
         };
@@ -476,20 +516,6 @@ pub fn issues(report: &Report, profiles: &Used, tracker: Tracker) -> Issues {
 /// The profiles that a finding names.
 fn own<'a>(finding: &Finding, profiles: &'a Used) -> Vec<&'a Arc<Profile>> {
     finding.profiles.iter().filter_map(|p| profiles.get(p)).collect()
-}
-
-/// The text of an issue; `again` are the arguments of litmake's command.
-fn issue(
-    finding: &Finding,
-    profiles: &[&Arc<Profile>],
-    compilers: &[report::Compiler],
-    again: &[String],
-    tracker: Tracker,
-) -> String {
-    let compilations: Vec<Compilation> =
-        profiles.iter().map(|profile| compilation(finding, profile, compilers)).collect();
-    let again = format!("litmake {}", line(again));
-    Issue { finding, compilations: &compilations, again: &again }.text(tracker)
 }
 
 /// How the smallest test of a finding is compiled with a profile.
@@ -525,10 +551,11 @@ fn compilation(
     Compilation {
         profile: profile.name.clone(),
         version,
-        command: format!("{} -S -o - {file}", line(&words)),
+        command: format!("{} -S -o - {file}", bare(&words)),
         dumps: dumps.to_string(),
         file,
         source,
         link,
+        threads: instructions(finding, profile),
     }
 }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use litmake::diag::{Diag, Result};
 use litmake::file;
 use litmake::history::folder::Folder;
-use litmake::history::lives::History;
-use litmake::history::record::{Circumstances, Date, FORMAT, Note};
+use litmake::history::lives::{Bug, History};
+use litmake::history::record::{Circumstances, Date, FORMAT, Mark, Note};
 use litmake::history::tell::{self, Form};
-use litmake::report::Report;
+use litmake::report::{Report, number};
 
 use super::common;
 
@@ -23,7 +23,8 @@ use super::common;
   litmake run nightly.yaml --history history --commit \"$(git rev-parse HEAD)\"
   litmake history add report.json --history history
   litmake history bugs
-  litmake history note 8e96f294544f --owner ada --tracker https://example.org/123
+  litmake history note 8e96f294544f --owner ada --state sent --tracker https://example.org/123
+  litmake history note 42a5f1f44bb0 --duplicate-of 8e96f294544f
   litmake site pages")]
 pub struct Args {
     #[command(flatten)]
@@ -64,7 +65,7 @@ enum Command {
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Note who works on a bug, where it is reported, or anything else about it
+    /// Note the state of a bug, who works on it, where it is reported, or anything else about it
     Note {
         /// The id of the bug
         #[arg(value_name = "ID")]
@@ -75,6 +76,12 @@ enum Command {
         /// Its number or address in a tracker; empty for none
         #[arg(long, value_name = "NUMBER|URL")]
         tracker: Option<String>,
+        /// Its state. Runs go on to say whether it is there, and when it is fixed
+        #[arg(long, value_enum, value_name = "STATE")]
+        state: Option<StateArg>,
+        /// The bug of which it is a duplicate
+        #[arg(long, value_name = "ID", conflicts_with = "state")]
+        duplicate_of: Option<String>,
         /// Any other remark
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
@@ -87,6 +94,33 @@ enum Command {
         #[command(flatten)]
         form: FormArgs,
     },
+}
+
+/// The states that a person can give a bug.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum StateArg {
+    /// What the runs say; takes back an earlier state
+    Open,
+    /// Reported; give the number with --tracker
+    Sent,
+    /// Fixed although no run says so; open again when a run shows it
+    Fixed,
+    /// No bug
+    Invalid,
+    /// A bug that nobody will mend
+    WontFix,
+}
+
+impl From<StateArg> for Mark {
+    fn from(state: StateArg) -> Mark {
+        match state {
+            StateArg::Open => Mark::Open,
+            StateArg::Sent => Mark::Sent,
+            StateArg::Fixed => Mark::Fixed,
+            StateArg::Invalid => Mark::Invalid,
+            StateArg::WontFix => Mark::WontFix,
+        }
+    }
 }
 
 /// Facts about a run that is added to a record.
@@ -164,7 +198,12 @@ fn add_at(folder: &Folder, report: &Report, about: &About, date: Option<Date>) -
     let run = folder.add(report, &about.circumstances(date))?;
     let history = History::of(folder.read()?.kept);
     let changes = match history.runs.iter().position(|r| r.id == run.id) {
-        Some(at) => format!("{}; {}", tell::headline(&history, at).1, run.verdict().words()),
+        Some(at) => format!(
+            "{}; {}; {} open",
+            tell::headline(&history, at).1,
+            run.verdict().words(),
+            number(history.open(), "bug")
+        ),
         None => String::new(),
     };
     Ok(format!("{}: added {} ({changes})", folder.path().display(), run.id))
@@ -188,26 +227,19 @@ fn run(args: &Args) -> Result<()> {
         }
         Command::List { form } => print!("{}", tell::runs(&args.folder.read()?, form.form())),
         Command::Bugs { form } => print!("{}", tell::bugs(&args.folder.read()?, form.form())),
-        Command::Note { bug, owner, tracker, text } => {
-            if owner.is_none() && tracker.is_none() && text.is_none() {
-                return Err(
-                    Diag::new("a note says something").help("give --owner, --tracker or --text")
-                );
-            }
+        Command::Note { bug, owner, tracker, state, duplicate_of, text } => {
             let history = args.folder.read()?;
-            let Some(known) = history.bug(bug) else {
-                return Err(Diag::new(format!("there is no bug `{bug}` in this record"))
-                    .help("`litmake history bugs` lists them"));
-            };
-            args.folder.folder().note(&Note {
+            let note = Note {
                 history: FORMAT,
                 date: Date::now(),
-                bug: known.id.clone(),
+                bug: known(&history, bug)?.id.clone(),
                 owner: owner.clone(),
                 tracker: tracker.clone(),
+                state: state.map(Mark::from).or(duplicate_of.as_ref().map(|_| Mark::Duplicate)),
+                of: duplicate_of.clone(),
                 text: text.clone(),
-            })?;
-            println!("{}: noted ({})", known.id, known.title);
+            };
+            note_down(&args.folder, &history, &note)?;
         }
         Command::Show { run, form } => {
             let history = args.folder.read()?;
@@ -220,5 +252,40 @@ fn run(args: &Args) -> Result<()> {
             print!("{}", tell::run(&history, at, form.form()));
         }
     }
+    Ok(())
+}
+
+/// The bug with an id.
+fn known<'a>(history: &'a History, id: &str) -> Result<&'a Bug> {
+    history.bug(id).ok_or_else(|| {
+        Diag::new(format!("there is no bug `{id}` in this record"))
+            .help("`litmake history bugs` lists them")
+    })
+}
+
+/// Adds a note to the record, and says how the bug stands then.
+fn note_down(folder: &FolderArg, history: &History, note: &Note) -> Result<()> {
+    let is_empty = note.owner.is_none() && note.tracker.is_none() && note.text.is_none();
+    if is_empty && note.state.is_none() {
+        return Err(Diag::new("a note says something")
+            .help("give --state, --duplicate-of, --owner, --tracker or --text"));
+    }
+    if let Some(other) = &note.of {
+        let other = known(history, other)?;
+        if other.id == note.bug || other.duplicate_of.as_ref() == Some(&note.bug) {
+            return Err(Diag::new(format!("{} is no duplicate of {}", note.bug, other.id))
+                .help("name the bug that stays"));
+        }
+    }
+    let has_number = |bug: &Bug| bug.tracker.is_some() || note.tracker.is_some();
+    if note.state == Some(Mark::Sent) && !has_number(known(history, &note.bug)?) {
+        return Err(
+            Diag::new("where is it reported?").help("give its number or address with --tracker")
+        );
+    }
+    folder.folder().note(note)?;
+    let after = folder.read()?;
+    let bug = known(&after, &note.bug)?;
+    println!("{}: noted ({}; {})", bug.id, bug.title, tell::state(bug));
     Ok(())
 }

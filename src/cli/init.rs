@@ -98,7 +98,9 @@ fn run(args: &Args) -> Result<u8> {
         return Ok(0);
     }
     let status = first_night(&path, &args.folder.join("known.json"))?;
-    say_next(args, &path);
+    if status == 0 {
+        say_next(args, &path);
+    }
     Ok(status)
 }
 
@@ -135,7 +137,7 @@ fn pipeline(args: &Args, profiles: &[String]) -> Vec<Written> {
             let head = text.split("\nstages:").next().unwrap_or("").len();
             let (head, stages) = text.split_at(head);
             let head: Vec<String> =
-                head.lines().map(|l| value(l).unwrap_or_else(|| l.to_string())).collect();
+                head.split('\n').map(|l| value(l).unwrap_or_else(|| l.to_string())).collect();
             text = head
                 .join("\n")
                 .replace("pipelines/nightly.yaml", &args.folder.join(path).display().to_string())
@@ -224,6 +226,13 @@ fn first_night(pipeline: &Path, known: &Path) -> Result<u8> {
     let super::Command::Run(mut args) = command else { return Ok(3) };
     let status = super::run::run(&mut args)?;
     if status > 1 {
+        println!(
+            "nothing is recorded as known, since not everything was judged: correct what is wrong,"
+        );
+        println!(
+            "then run `litmake run {shown} --report {report}` and `litmake report baseline {report} --baseline {}`",
+            known.display()
+        );
         return Ok(status);
     }
     let recorded = super::baseline::write(Path::new(&report), known)?;

@@ -2,12 +2,13 @@
 //! files lie in the cache. The record of runs that a team keeps is `history`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use litmake::base::digest::Digest;
 use litmake::base::records::{Kind, Put, Records};
+use litmake::diag::{Diag, Result};
 use litmake::engine::graph::Fingerprint;
 use litmake::engine::rows::encode_entries;
 use litmake::engine::run::Engine;
@@ -104,10 +105,59 @@ fn looks(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
 }
 
 fn path(store: &Store, plan: &Plan, which: &str) -> PathBuf {
-    let name = PathBuf::from(&*plan.pipeline.source.name);
-    let absolute = std::path::absolute(&name).unwrap_or(name);
+    place(store, Path::new(&*plan.pipeline.source.name), which)
+}
+
+/// The file about a pipeline.
+fn place(store: &Store, pipeline: &Path, which: &str) -> PathBuf {
+    let absolute = std::path::absolute(pipeline).unwrap_or(pipeline.to_path_buf());
     let key = Digest::of(normal(&absolute).as_os_str().as_encoded_bytes());
     store.dir().join("runs").join(format!("{}.{which}.json", key.short()))
+}
+
+/// How a pipeline was run, so that it can be planned again.
+#[derive(Serialize, Deserialize)]
+pub struct Remembered {
+    /// The working folder.
+    pub folder: PathBuf,
+    /// The pipeline, from there.
+    pub pipeline: PathBuf,
+    pub sets: Vec<(String, String)>,
+    pub targets: Vec<String>,
+}
+
+const ASKED: &str = "asked";
+
+impl Remembered {
+    /// A pipeline in the working folder.
+    pub fn here(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Result<Self> {
+        let folder = std::env::current_dir()
+            .map_err(|e| Diag::new(format!("the working folder is not known: {e}")))?;
+        let (sets, targets) = (sets.to_vec(), targets.to_vec());
+        Ok(Remembered { folder, pipeline: pipeline.to_path_buf(), sets, targets })
+    }
+
+    /// Keeps it in a cache. Errors are ignored, since no result depends on it.
+    pub fn keep(&self, store: &Store) {
+        let _ = std::fs::create_dir_all(store.dir().join("runs"));
+        if let (false, Ok(text)) = (store.is_read_only(), serde_json::to_vec(self)) {
+            let _ = file::write(&place(store, &self.pipeline, ASKED), &text);
+        }
+    }
+
+    /// All that are kept in a cache, in the order of their pipelines.
+    pub fn all(store: &Store) -> Vec<Remembered> {
+        let files = std::fs::read_dir(store.dir().join("runs")).into_iter().flatten().flatten();
+        let of = |entry: std::fs::DirEntry| {
+            let path = entry.path();
+            path.file_name()?.to_str()?.ends_with(&format!(".{ASKED}.json")).then_some(())?;
+            let text = file::read_text(&path, file::MAX_TEXT).ok()?;
+            serde_json::from_str(&text).ok()
+        };
+        let mut all: Vec<Remembered> = files.filter_map(of).collect();
+        all.sort_by(|a, b| (&a.folder, &a.pipeline).cmp(&(&b.folder, &b.pipeline)));
+        all
+    }
 }
 
 impl LastRun {

@@ -14,7 +14,8 @@ use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::toolchain::assemble::assemble;
 use litmake::toolchain::compile::Compiler;
-use litmake::toolchain::foreign::{Argument, Asked, Code, Returns, Thread, read_file};
+use litmake::toolchain::foreign::{Argument, Asked, CALLS, Code, Returns, Thread, read_file};
+use litmake::toolchain::lift::stubs::Stub;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 use litmake::{file, plain};
@@ -79,6 +80,13 @@ pub struct Args {
     /// variable is then no location
     #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
     known: Vec<(String, u64)>,
+
+    /// What calls of a function are taken to do, in place of its code: `nothing` (it accesses no memory and
+    /// gives 0), `never` (it does not return), or the number that it gives. Functions that end the program
+    /// (abort, __assert_fail) never return, and those that write to files or wait (printf, g_log, poll) do
+    /// nothing, unless this says otherwise; the test names them
+    #[arg(long, value_name = "NAME=nothing|never|N", value_parser = stub)]
+    call: Vec<(String, Stub)>,
 
     /// A C test with one thread for each function. It gives the condition, the locations and the
     /// parameters, and litmake compares the outcomes of the code with those of this source
@@ -159,8 +167,9 @@ fn run(args: &Args) -> std::result::Result<u8, Ended> {
         return Err(input(Diag::new(message)));
     }
     let known: BTreeMap<String, u64> = args.known.iter().cloned().collect();
+    let stubs: BTreeMap<String, Stub> = args.call.iter().cloned().collect();
     if args.list {
-        return list(&code, profile.as_deref(), &known).map_err(|e| refused(&e));
+        return list(&code, profile.as_deref(), &known, &stubs).map_err(|e| refused(&e));
     }
     let source = args.against.as_deref().map(read_source).transpose().map_err(input)?;
     let threads = threads(args, source.as_ref()).map_err(input)?;
@@ -175,6 +184,7 @@ fn run(args: &Args) -> std::result::Result<u8, Ended> {
             source: source.as_ref(),
             profile: profile.as_deref(),
             known: &known,
+            stubs: &stubs,
         })
         .map_err(|e| refused(&e))?;
     match &args.output {
@@ -248,6 +258,12 @@ fn assembled(
         stop: &stop,
     };
     assemble(&compiler, path, text).map_err(|e| refused(&e.of(path.display())))
+}
+
+/// Parses `NAME=nothing`, `NAME=never` or `NAME=N`.
+fn stub(text: &str) -> std::result::Result<(String, Stub), String> {
+    let (name, stub) = common::assignment(text)?;
+    Ok((name, stub.trim().parse()?))
 }
 
 fn read_source(path: &Path) -> Result<Test> {
@@ -420,6 +436,7 @@ fn list(
     code: &Code,
     profile: Option<&Profile>,
     known: &BTreeMap<String, u64>,
+    stubs: &BTreeMap<String, Stub>,
 ) -> std::result::Result<u8, Failure> {
     let stated =
         Source::new("list", format!("{} t\n{{}}\n P0 ;\n ;\nexists (true)\n", code.arch.name()));
@@ -440,6 +457,7 @@ fn list(
             source: None,
             profile,
             known,
+            stubs,
         });
         let name = plain::text(&function);
         match made {
@@ -449,7 +467,10 @@ fn list(
                     Body::Asm(lines) => lines.iter().filter(|l| !l.text.is_empty()).count(),
                     Body::C(_) => 0,
                 });
-                println!("  {name}: lifted, {}", counted(lines.sum(), "instruction"));
+                let calls = test.info.iter().find(|(key, _)| key == CALLS);
+                let calls =
+                    calls.map_or(String::new(), |(_, said)| format!(" ({})", plain::text(said)));
+                println!("  {name}: lifted, {}{calls}", counted(lines.sum(), "instruction"));
             }
             Err(failure) => println!("  {name}: {}", plain::text(&failure.text())),
         }

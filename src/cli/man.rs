@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use litmake::diag::Diag;
 
-use super::common;
+use super::{commands, common};
 
 /// Write manual pages into a folder: one for litmake, and one for each subcommand.
 #[derive(clap::Args)]
@@ -16,8 +17,9 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    let written = std::fs::create_dir_all(&args.folder)
-        .and_then(|()| clap_mangen::generate_to(super::definition(), &args.folder));
+    let written = std::fs::create_dir_all(&args.folder).and_then(|()| {
+        clap_mangen::generate_to(commands::with_all(super::Cli::command()), &args.folder)
+    });
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

@@ -4,6 +4,7 @@
 mod output;
 
 mod abi;
+mod audit;
 mod away;
 mod baseline;
 mod bisect;
@@ -37,6 +38,7 @@ mod list;
 mod logs;
 mod made;
 mod man;
+mod mapping;
 mod merge;
 mod models;
 mod mutants;
@@ -54,6 +56,8 @@ mod show;
 mod sim;
 mod site;
 mod table;
+mod tv;
+mod tv_opt;
 mod watch;
 mod worker;
 
@@ -89,6 +93,7 @@ enum Command {
     Bisect(bisect::Args),
     Passes(passes::Args),
     Abi(abi::Args),
+    Mapping(mapping::Args),
     Compile(compile::Args),
     Lift(lift::Args),
     Sim(sim::Args),
@@ -99,6 +104,9 @@ enum Command {
     Logs(logs::Args),
     Explain(explain::Args),
     Report(report::Args),
+    Tv(tv::Args),
+    #[command(name = "tv-opt")]
+    TvOpt(tv_opt::Args),
     History(history::Args),
     Site(site::Args),
     Cache(cache::Args),
@@ -176,6 +184,7 @@ pub fn main() -> ExitCode {
         Command::Bisect(args) => bisect::main(args),
         Command::Passes(args) => passes::main(args),
         Command::Abi(args) => abi::main(args),
+        Command::Mapping(args) => mapping::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Lift(args) => lift::main(args),
         Command::Sim(args) => sim::main(args),
@@ -186,6 +195,8 @@ pub fn main() -> ExitCode {
         Command::Logs(args) => logs::main(args),
         Command::Explain(args) => explain::main(args),
         Command::Report(args) => report::main(args),
+        Command::Tv(args) => tv::main(args),
+        Command::TvOpt(args) => tv_opt::main(args),
         Command::History(args) => history::main(args),
         Command::Site(args) => site::main(args),
         Command::Cache(args) => cache::main(args),

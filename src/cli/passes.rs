@@ -13,7 +13,7 @@ use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::Passes;
 use litmake::passes::judge::Court;
-use litmake::passes::known::Known;
+use litmake::passes::known::{self, Known};
 use litmake::passes::spirv::{self, Tools};
 use litmake::passes::survey::Survey;
 use litmake::profile::Profile;
@@ -149,7 +149,9 @@ fn run(args: &Args) -> Run<u8> {
         Some(_) => None,
         None => Some(args.cache.open().map_err(input)?),
     };
-    let found = store.as_ref().map(|store| Compilers::default().tool(&profile, store));
+    let found = store.as_ref().map(|store| {
+        known::identify(&compiler, store, &|| Compilers::default().tool(&profile, store))
+    });
     let known = match (&store, &found) {
         (Some(store), Some(found)) => Some(Known::new(store, found, &compiler, &court)),
         _ => None,

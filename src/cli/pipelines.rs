@@ -104,27 +104,28 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// The file of a pipeline that the command line names: a file as it is, or one of litmake's own,
-/// which is written beside the cache with the files that it uses.
+/// which is written beside the cache with the files that it uses. A folder of the same name does not
+/// hide it.
 pub fn located(path: &Path, cache: &CacheArgs) -> Result<PathBuf> {
     if litmake::litmus::list::is_test(path) && path.is_file() {
         let path = path.display();
         return Err(Diag::new(format!("{path} is a test, and a pipeline is expected here"))
             .help(format!("`litmake check {path}` judges a test without a pipeline")));
     }
-    if path.is_dir() {
-        let path = path.display();
-        return Err(Diag::new(format!("{path} is a folder, and a pipeline is expected here"))
-            .help(format!(
-                "name the file in it; `litmake check {path}` judges a folder of tests"
-            )));
-    }
     let name = path.to_str().unwrap_or("");
     let is_file = name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
-    if path.exists() || is_file || name.is_empty() {
+    if path.is_file() || is_file && !path.is_dir() || name.is_empty() {
         return Ok(path.to_path_buf());
     }
     let all: Vec<Pipeline> = SHIPPED.iter().filter_map(|(p, t)| pipeline(p, t)).collect();
     let Some(own) = all.iter().find(|p| p.name == name) else {
+        if path.is_dir() {
+            let path = path.display();
+            return Err(Diag::new(format!("{path} is a folder, and a pipeline is expected here"))
+                .help(format!(
+                    "name the file in it; `litmake check {path}` judges a folder of tests"
+                )));
+        }
         let diag = Diag::new(format!("there is no pipeline `{name}`"));
         return Err(match nearest(name, all.iter().map(|p| p.name)) {
             Some(near) => diag.help(format!("did you mean `{near}`, which comes with litmake?")),

@@ -1,6 +1,6 @@
 //! `litmake run`: runs a pipeline and reports its findings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,6 +16,7 @@ use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
 use litmake::engine::remote::Gathered;
+use litmake::engine::run::audit::Sample;
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
 use litmake::file::write;
@@ -25,14 +26,16 @@ use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::terminal::{Style, summary};
 use litmake::report::{Report, Status, github, html, junit, sarif};
 use litmake::stage::collect::Ran;
+use litmake::stage::compilers::Moved;
 use litmake::stage::investigate::Investigator;
 use litmake::stage::workspace::{Prepared, Workspace};
 use litmake::stage::{collect, versions};
 
 use super::common::{self, CacheArgs};
+use super::last_runs::Remembered;
 use super::recipe::Asked;
 use super::remote::{ExecutionArgs, RemoteArgs};
-use super::{away, completions, details, findings, history, output, pipelines, progress};
+use super::{audit, away, completions, details, findings, history, output, pipelines, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -228,6 +231,7 @@ pub fn run(args: &mut Args) -> Result<u8> {
         prepare: &prepare,
     };
     let mut report = running.run(&mut workspace, &mut prepared, Eyes::default())?;
+    Remembered::here(&args.plan.pipeline, &args.plan.sets, &args.plan.targets)?.keep(&store);
     let used = findings::used(&prepared.plan);
     findings::place(&mut report, &used, args.ask.findings.as_deref())?;
     say(args, &report)?;
@@ -331,22 +335,34 @@ impl Running<'_> {
                     None => None,
                 },
             };
-            if let Some(report) = self.once(workspace, prepared, round)? {
+            let report = self.once(workspace, prepared, round)?;
+            common::warn(workspace);
+            if let Some(report) = report {
                 return Ok(report);
             }
             moved = workspace.compilers().moved();
-            if let Some(path) = &moved {
-                note!(
+            match &moved {
+                Some(Moved::Changed(path)) => note!(
                     "{} changed while the run was on; compilers are identified again, and what \
                      depends on the change is done again",
                     path.display()
-                );
+                ),
+                Some(Moved::LooksElsewhere(at)) => note!(
+                    "for some tests a compiler looks further than for others, first at {at}; its \
+                     results depend on that from now on, and are made again"
+                ),
+                None => {}
             }
             rounds = if start.elapsed() > SOMEWHERE { 0 } else { rounds + 1 };
             *prepared = (self.prepare)(workspace)?;
+            common::warn(workspace);
         }
-        let path = moved.unwrap_or_default();
-        Err(Diag::new(format!("{} changes again and again while the run is on", path.display()))
+        let changing = match moved {
+            Some(Moved::Changed(path)) => path.display().to_string(),
+            Some(Moved::LooksElsewhere(at)) => at,
+            None => "a compiler".to_string(),
+        };
+        Err(Diag::new(format!("{changing} changes again and again while the run is on"))
             .help(
                 "results of a compiler that changes are not kept; if the compiler writes this file \
                  itself, let it write into the folder that TMPDIR names",
@@ -450,6 +466,12 @@ impl Running<'_> {
         drop(investigator);
         if let Some(gathered) = gathered {
             gathered.end();
+        }
+        if let Some(part) = plan.pipeline.audit.filter(|_| finished) {
+            let sample = Sample { part, seed: audit::any_seed() };
+            let audited = engine.audit(sample, &mut HashSet::new());
+            report.verdict.audit = Some(audit::told(&audited));
+            report.errors.extend(audit::errors(&audited));
         }
         if workspace.compilers().moved().is_some() && finished {
             return Ok(None);

@@ -309,7 +309,8 @@ fn run(args: &Args) -> Result<bool> {
     let named = ByName::read(&args.named)?;
     let paths = list::tests(&args.inputs)?;
     let plain_atomic = args.plain_atomics.into();
-    let options = Options { unroll, timeout, memory, engine: args.engine.into(), plain_atomic };
+    let engine = args.engine.into();
+    let options = Options { unroll, timeout, memory, engine, plain_atomic, ..Options::default() };
     let differs = AtomicBool::new(false);
     let mut features = Features::default();
     for name in args.variant.iter().chain(&conf.variants) {

@@ -154,6 +154,7 @@ pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
         kernel: None,
         env: BTreeMap::new(),
         inputs: Vec::new(),
+        libraries: Vec::new(),
         timeout: Duration::from_secs(60),
         memory_mib: 4096,
         mapping: BTreeMap::new(),

@@ -104,7 +104,7 @@ pub fn run(
     let planned = request.seconds * request.environments.len() as f64;
     let timeout = Duration::try_from_secs_f64(planned * 1.5 + SLACK)
         .map_err(|_| refused(format!("{planned} is no time in seconds")))?;
-    let ended = process::run(&process::Request {
+    let ended = process::measure(&process::Request {
         program: command,
         args: &args,
         env: &BTreeMap::new(),

@@ -1,5 +1,5 @@
-//! Stores a record in a folder: a file for each run, for an example of each bug, and for each note.
-//! Files of runs and notes are written whole under unique names and never changed, so that
+//! Stores a record in a folder: a file for each run, for an example of each bug, for each note, and for what
+//! the last run of each pipeline judged. Files of runs and notes are written whole under unique names and never changed, so that
 //! concurrent additions lose nothing, and an addition that is killed leaves the record as it was.
 //!
 //! It does not know what the files mean.
@@ -14,11 +14,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::lives::{History, Kept};
-use crate::record::{self, Circumstances, Date, FORMAT, Note, Run, bug_name};
+use crate::record::{self, Circumstances, Date, FORMAT, Latest, Note, Run, bug_name};
 
 const RUNS: &str = "runs";
 const BUGS: &str = "bugs";
 const NOTES: &str = "notes";
+const LATEST: &str = "latest";
 
 /// A record of runs in a folder.
 #[derive(Clone, Debug)]
@@ -86,7 +87,9 @@ impl Folder {
             true => History::of(self.read()?.kept),
             false => History::default(),
         };
-        let mut run = Run::of(report, about, &before.bugs)?;
+        let latest = self.latest(&report.pipeline);
+        let known = latest.as_ref().filter(|l| before.runs.iter().any(|r| r.id == l.run));
+        let mut run = Run::of(report, about, &before.bugs, known)?;
         let bugs = self.make(BUGS)?;
         for finding in report.findings.iter().filter(|f| f.status != Status::Fixed) {
             let path = bugs.join(format!("{}.json", bug_name(&finding.id)?));
@@ -108,7 +111,24 @@ impl Folder {
         run.id = id(&run);
         let path = self.make(RUNS)?.join(format!("{}.json", run.id));
         file::write(&path, json(&run))?;
+        let is_last = latest.is_none_or(|l| l.date < run.date);
+        if let Some(latest) = Latest::of(&run, report).filter(|_| is_last) {
+            self.make(LATEST)?;
+            file::write(&self.latest_path(&report.pipeline), json(&latest))?;
+        }
         Ok(run)
+    }
+
+    /// The file with the last run of a pipeline. Unlike the others it is written anew by each run: without it
+    /// a new bug has no last good build.
+    fn latest_path(&self, pipeline: &str) -> PathBuf {
+        let name = &Digest::of(pipeline.as_bytes()).hex()[..16];
+        self.path.join(LATEST).join(format!("{name}.json"))
+    }
+
+    fn latest(&self, pipeline: &str) -> Option<Latest> {
+        let text = file::read_text(&self.latest_path(pipeline), file::MAX_DATA).ok()?;
+        serde_json::from_str(&text).ok().filter(|l: &Latest| l.history == FORMAT)
     }
 
     /// Adds a note. If another note on the bug has the same or a later date, the date is moved

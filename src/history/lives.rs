@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litmake_report::compiler_name;
 use litmake_report::evidence::{Shows, by_compiler};
-use litmake_report::{Class, Finding};
+use litmake_report::{Class, Finding, LOAD_BUFFERING};
 use serde::Serialize;
 
-use crate::record::{Date, Note, Run};
+use crate::builds::{Build, Numbers, Span, spans};
+use crate::record::{Date, Mark, Note, Run};
 
 /// The contents of a record.
 #[derive(Clone, Debug, Default)]
@@ -25,15 +25,26 @@ pub struct Kept {
 
 /// The state of a bug after the last run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Some profile showed it when it was last looked for.
     #[default]
     Open,
     /// A bug of a device that comes and goes while the device and its driver are the same.
     Flaky,
-    /// Every profile that showed it was tried again and does not show it.
+    /// It is open, and a note says that it is reported.
+    Sent,
+    /// It is there, and a note says that nobody will mend it.
+    WontFix,
+    /// Every profile that showed it was tried again and does not show it; or a note says that it is fixed, and
+    /// no run has shown it since.
     Fixed,
+    /// A note says that it is another one of the record.
+    Duplicate,
+    /// A note says that it is no bug.
+    Invalid,
+    /// Load buffering, which the C standard allows: it calibrates the model of the sources.
+    Expected,
 }
 
 impl State {
@@ -42,8 +53,18 @@ impl State {
         match self {
             State::Open => "open",
             State::Flaky => "flaky",
+            State::Sent => "sent",
+            State::WontFix => "will not fix",
             State::Fixed => "fixed",
+            State::Duplicate => "duplicate",
+            State::Invalid => "invalid",
+            State::Expected => "expected",
         }
+    }
+
+    /// Whether somebody has still to act on it.
+    pub fn is_open(self) -> bool {
+        matches!(self, State::Open | State::Flaky | State::Sent)
     }
 }
 
@@ -104,14 +125,25 @@ pub struct Bug {
     pub nights: u64,
     /// The record with each profile or choice of mixed profiles.
     pub profiles: BTreeMap<String, Life>,
-    /// Whether each compiler version, or device, showed it when it was last tried.
+    /// Whether each build of a compiler, or device, showed it when it was last tried.
     pub compilers: BTreeMap<String, bool>,
+    /// The same, by the places in `History::builds`.
+    #[serde(skip)]
+    pub builds: BTreeMap<usize, bool>,
+    /// The builds that show it, with the last good one before and the first good one behind.
+    pub spans: Vec<Span>,
     /// The owner, from a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// The number or address of an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
+    /// The bug of which it is a duplicate, from a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<String>,
+    /// The last state that a note gave it, with the date of the note.
+    #[serde(skip)]
+    pub mark: Option<(Date, Mark)>,
     /// The texts of notes, with their dates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<(Date, String)>,
@@ -132,9 +164,9 @@ pub struct Life {
     /// The index of the last run that looked for it.
     #[serde(skip)]
     pub asked: usize,
-    /// The last answer for each compiler version of the profile.
+    /// The last answer for each build of the profile's compiler, by its number.
     #[serde(skip)]
-    pub compilers: BTreeMap<String, bool>,
+    builds: BTreeMap<usize, bool>,
 }
 
 /// The runs and bugs of a record.
@@ -146,6 +178,8 @@ pub struct History {
     pub bugs: Vec<Bug>,
     /// An example of each bug, by the id of the bug.
     pub examples: BTreeMap<String, Finding>,
+    /// The builds of compilers that were asked, in their order.
+    pub builds: Vec<Build>,
 }
 
 /// Whether bugs of a class are measured, because they show when tests run and not in a simulation.
@@ -153,17 +187,17 @@ fn is_measured(class: Class) -> bool {
     matches!(class, Class::Conformance | Class::RuntimeCrash)
 }
 
-/// The column of a profile: its compiler with the version; mixes and devices keep their own names.
-fn column(run: &Run, profile: &str) -> String {
+/// The build that compiled with a profile; mixes and devices keep their own names.
+fn build(run: &Run, profile: &str) -> String {
     match run.compiler(profile) {
-        Some(c) if !profile.contains(" + ") => compiler_name(&c.compiler, &c.version),
+        Some(c) if !profile.contains(" + ") => c.name(),
         _ => profile.to_string(),
     }
 }
 
 impl Bug {
-    /// Notes whether a run showed the bug with a profile.
-    fn look(&mut self, at: usize, profile: &str, column: &str, shows: bool) {
+    /// Notes whether a run showed the bug with a profile, whose compiler is of a build.
+    fn look(&mut self, at: usize, profile: &str, build: usize, shows: bool) {
         if !self.profiles.contains_key(profile) {
             self.profiles.insert(profile.to_string(), Life::default());
         }
@@ -173,10 +207,7 @@ impl Bug {
             life.turns.push((at, shows));
         }
         life.shows = shows;
-        match life.compilers.get_mut(column) {
-            Some(known) => *known = shows,
-            None => drop(life.compilers.insert(column.to_string(), shows)),
-        }
+        life.builds.insert(build, shows);
     }
 
     /// Whether the answer for a profile changed while its compiler, or its device with the driver,
@@ -202,10 +233,52 @@ impl Bug {
         self.turns.iter().find(|(run, _)| *run == at).map(|(_, change)| *change)
     }
 
+    /// Takes over what an example says of the bug.
+    fn describe(&mut self, example: &Finding, numbers: &mut Numbers) {
+        self.class = example.class;
+        self.family = example.family.clone();
+        self.label = example.label.clone();
+        self.title = short(example);
+        // Other versions that were tried when the example was looked into.
+        let asked = by_compiler(&example.presence);
+        for (compiler, shows) in asked.into_iter().filter(|(_, s)| *s != Shows::Unknown) {
+            let build = numbers.named(compiler);
+            self.builds.entry(build).or_insert(shows == Shows::Present);
+        }
+    }
+
+    /// The state: the word of a person counts until runs say otherwise.
+    fn state_of(&self, runs: &[Run]) -> State {
+        if self.label == LOAD_BUFFERING {
+            return State::Expected;
+        }
+        let mark = self.mark.map(|(_, mark)| mark);
+        match mark {
+            Some(Mark::Invalid) => return State::Invalid,
+            Some(Mark::Duplicate) => return State::Duplicate,
+            _ => {}
+        }
+        let closed = self.mark.is_some_and(|(date, m)| m == Mark::Fixed && self.last_seen <= date);
+        match (self.is_shown(), mark) {
+            _ if closed => State::Fixed,
+            _ if is_measured(self.class) && self.comes_and_goes(runs) => State::Flaky,
+            (false, _) => State::Fixed,
+            (true, Some(Mark::WontFix)) => State::WontFix,
+            (true, Some(Mark::Sent)) => State::Sent,
+            (true, _) => State::Open,
+        }
+    }
+
     /// The profiles that showed it when it was last looked for.
     pub fn shown_on(&self) -> impl Iterator<Item = &str> {
         self.profiles.iter().filter(|(_, life)| life.shows).map(|(p, _)| p.as_str())
     }
+}
+
+/// The earlier run that a run names, with the bugs that it had looked for in vain.
+fn earlier<'a>(runs: &[Run], run: &'a Run) -> Option<(usize, &'a BTreeMap<String, Vec<usize>>)> {
+    let before = run.before.as_ref()?;
+    Some((runs.iter().position(|r| r.id == before.run)?, &before.clean))
 }
 
 impl History {
@@ -213,11 +286,19 @@ impl History {
     pub fn of(kept: Kept) -> History {
         let Kept { runs, examples, notes } = kept;
         let mut bugs: BTreeMap<String, Bug> = BTreeMap::new();
-        let mut columns = BTreeSet::new();
+        let mut numbers = Numbers::default();
         for (at, run) in runs.iter().enumerate() {
-            let names: Vec<String> = run.profiles.iter().map(|p| column(run, p)).collect();
-            let name = |number: usize| names.get(number).map_or("", String::as_str);
-            columns.extend(run.compilers.iter().map(|c| compiler_name(&c.compiler, &c.version)));
+            for compiler in &run.compilers {
+                numbers.used(&compiler.name(), at);
+            }
+            // Profiles are named by their numbers; other numbers are in damaged records only.
+            let used: Vec<usize> =
+                run.profiles.iter().map(|p| numbers.used(&build(run, p), at)).collect();
+            let vain = earlier(&runs, run);
+            let vain = vain.map(|(earlier, clean)| {
+                let of = |p: &String| numbers.used(&build(&runs[earlier], p), earlier);
+                (run.profiles.iter().map(of).collect::<Vec<_>>(), clean)
+            });
             for shown in &run.bugs {
                 let bug = bugs.entry(shown.id.clone()).or_insert_with(|| Bug {
                     id: shown.id.clone(),
@@ -232,8 +313,16 @@ impl History {
                     let life = bug.profiles.entry(run.profile(*number).to_string()).or_default();
                     life.tests.extend(tests.iter().cloned());
                 }
-                for (number, n) in &shown.on {
-                    bug.look(at, run.profile(*number), name(*number), true);
+                let clean = vain.iter().filter_map(|(used, all)| Some((used, all.get(&shown.id)?)));
+                for (used, numbers) in clean {
+                    for number in numbers.iter().filter(|n| **n < used.len()) {
+                        let life =
+                            bug.profiles.entry(run.profile(*number).to_string()).or_default();
+                        life.builds.entry(used[*number]).or_insert(false);
+                    }
+                }
+                for (number, n) in shown.on.iter().filter(|(n, _)| *n < used.len()) {
+                    bug.look(at, run.profile(*number), used[*number], true);
                     if let Some(life) = bug.profiles.get_mut(run.profile(*number)) {
                         life.tests_that_show = *n;
                     }
@@ -247,16 +336,41 @@ impl History {
             for (id, numbers) in &run.clean {
                 let Some(bug) = bugs.get_mut(id) else { continue };
                 let before = bug.is_shown();
-                for number in numbers {
-                    bug.look(at, run.profile(*number), name(*number), false);
+                for number in numbers.iter().filter(|n| **n < used.len()) {
+                    bug.look(at, run.profile(*number), used[*number], false);
                 }
                 if before && !bug.is_shown() {
                     bug.turn(at, run.date, Change::Fixed);
                 }
             }
         }
+        let mut bugs: Vec<Bug> = bugs.into_values().collect();
+        for bug in &mut bugs {
+            for (build, shows) in bug.profiles.values().flat_map(|life| &life.builds) {
+                *bug.builds.entry(*build).or_default() |= shows;
+            }
+            if let Some(example) = examples.get(&bug.id) {
+                bug.describe(example, &mut numbers);
+            }
+        }
+        let (builds, places) = numbers.ordered();
+        let mut out = History { runs, bugs, examples, builds };
+        out.heed(notes);
+        for bug in &mut out.bugs {
+            bug.builds = bug.builds.iter().map(|(n, shows)| (places[*n], *shows)).collect();
+            bug.spans = spans(&out.builds, &bug.builds);
+            let named = bug.builds.iter().map(|(p, shows)| (out.builds[*p].name.clone(), *shows));
+            bug.compilers = named.collect();
+            bug.state = bug.state_of(&out.runs);
+        }
+        out
+    }
+
+    /// Takes the owners, trackers, states and texts of notes over to their bugs.
+    fn heed(&mut self, notes: Vec<Note>) {
         for note in notes {
-            let Some(bug) = bugs.get_mut(&note.bug) else { continue };
+            let at = self.bugs.binary_search_by(|b| b.id.cmp(&note.bug));
+            let Some(bug) = at.ok().map(|at| &mut self.bugs[at]) else { continue };
             let set = |place: &mut Option<String>, value: Option<String>| {
                 if let Some(value) = value {
                     *place = Some(value).filter(|v| !v.is_empty());
@@ -264,38 +378,12 @@ impl History {
             };
             set(&mut bug.owner, note.owner);
             set(&mut bug.tracker, note.tracker);
+            if let Some(mark) = note.state {
+                bug.mark = Some((note.date, mark));
+                bug.duplicate_of = note.of.filter(|_| mark == Mark::Duplicate);
+            }
             bug.notes.extend(note.text.map(|text| (note.date, text)));
         }
-        let mut out = History { runs, bugs: bugs.into_values().collect(), examples };
-        for bug in &mut out.bugs {
-            for (name, shows) in bug.profiles.values().flat_map(|life| &life.compilers) {
-                *bug.compilers.entry(name.clone()).or_default() |= shows;
-            }
-            if let Some(example) = out.examples.get(&bug.id) {
-                bug.class = example.class;
-                bug.family = example.family.clone();
-                bug.label = example.label.clone();
-                bug.title = short(example);
-                // Other versions that were tried when the example was looked into.
-                let asked = by_compiler(&example.presence);
-                for (compiler, shows) in asked.into_iter().filter(|(_, s)| *s != Shows::Unknown) {
-                    let longer = format!("{compiler}.");
-                    let known = columns.iter().find(|c| c.starts_with(&longer));
-                    let name = known.map_or(compiler, String::as_str).to_string();
-                    bug.compilers.entry(name).or_insert(shows == Shows::Present);
-                }
-            }
-            if bug.title.is_empty() {
-                bug.title = "bug".to_string();
-            }
-            let comes_and_goes = bug.comes_and_goes(&out.runs);
-            bug.state = match bug.is_shown() {
-                _ if is_measured(bug.class) && comes_and_goes => State::Flaky,
-                true => State::Open,
-                false => State::Fixed,
-            };
-        }
-        out
     }
 
     /// The bug with an id.
@@ -303,25 +391,40 @@ impl History {
         self.bugs.binary_search_by(|b| b.id.as_str().cmp(id)).ok().map(|i| &self.bugs[i])
     }
 
-    /// The bugs with a change of this kind in a run.
+    /// The bugs with a change of this kind in a run. Those that are no bugs change nothing.
     pub fn changed(&self, at: usize, change: Change) -> Vec<&Bug> {
-        self.bugs.iter().filter(|b| b.change_in(at) == Some(change)).collect()
+        let is_bug = |b: &&Bug| !matches!(b.state, State::Expected | State::Invalid);
+        self.bugs.iter().filter(is_bug).filter(|b| b.change_in(at) == Some(change)).collect()
     }
 
-    /// The number of open bugs after each run.
+    /// The number of open bugs after each run. A bug that a note closed is not open from then on.
     pub fn open_after(&self) -> Vec<u64> {
-        let mut steps = vec![0i64; self.runs.len()];
-        for (at, change) in self.bugs.iter().flat_map(|b| &b.turns) {
-            steps[*at] += if *change == Change::Fixed { -1 } else { 1 };
+        let mut open = vec![0; self.runs.len()];
+        for bug in self.bugs.iter().filter(|b| b.state != State::Expected) {
+            let is_closed = !bug.state.is_open();
+            let until = bug.mark.filter(|_| is_closed).map(|(date, _)| date);
+            let mut turns = bug.turns.iter().peekable();
+            let mut is_there = false;
+            for (at, run) in self.runs.iter().enumerate() {
+                while let Some((_, change)) = turns.next_if(|(turn, _)| *turn == at) {
+                    is_there = *change != Change::Fixed;
+                }
+                open[at] += u64::from(is_there && until.is_none_or(|date| run.date < date));
+            }
         }
-        let mut open = 0;
-        steps
-            .iter()
-            .map(|step| {
-                open += step;
-                open.max(0) as u64
-            })
-            .collect()
+        open
+    }
+
+    /// The number of bugs that are open now.
+    pub fn open(&self) -> u64 {
+        self.bugs.iter().filter(|b| b.state.is_open()).count() as u64
+    }
+
+    /// The bugs, those that somebody has to act on first, and among these the newest first.
+    pub fn by_state(&self) -> Vec<&Bug> {
+        let mut list: Vec<&Bug> = self.bugs.iter().collect();
+        list.sort_by(|a, b| (a.state, b.first, &a.id).cmp(&(b.state, a.first, &b.id)));
+        list
     }
 
     /// The index of the run with a name, or with the only name that begins so; `last` is the last
@@ -381,6 +484,8 @@ fn short(f: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
+    use litmake_report::compiler_name;
+
     use super::*;
 
     #[test]

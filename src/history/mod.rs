@@ -4,6 +4,7 @@
 //!
 //! It knows reports. It does not know how runs work, nor how pages are made.
 
+pub mod builds;
 pub mod folder;
 pub mod lives;
 pub mod record;

@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::plain;
 use litmake_report::baseline::Seen;
-use litmake_report::bugs::profiles_key;
+use litmake_report::bugs::{Unexplored, profiles_key};
+use litmake_report::coverage::Coverage;
 use litmake_report::verdict::Verdict;
-use litmake_report::{Compiler, Finding, Report, Status};
+use litmake_report::{Class, Compiler, Finding, Report, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::lives::Bug;
@@ -139,6 +140,51 @@ pub struct Run {
     /// For earlier bugs, the profiles with which their tests ran and did not differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clean: BTreeMap<String, Vec<usize>>,
+    /// For bugs that are new with a profile: the run before, if it looked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+}
+
+/// An earlier run that did not show bugs of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Before {
+    /// The name of the earlier run.
+    pub run: String,
+    /// For each bug, the profiles with which its tests ran in the earlier run and did not differ.
+    pub clean: BTreeMap<String, Vec<usize>>,
+}
+
+/// The parts of the last run of a pipeline with which the next one tells where a new bug began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latest {
+    /// The version of the format.
+    pub history: u32,
+    /// The name of the run.
+    pub run: String,
+    /// Its time.
+    pub date: Date,
+    /// The tests that it judged.
+    pub coverage: Coverage,
+    /// Its differences that may be any bug.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_into: Vec<Unexplored>,
+}
+
+impl Latest {
+    /// Of a run with a report; `None` if the report does not say what it judged.
+    pub fn of(run: &Run, report: &Report) -> Option<Latest> {
+        let rest = report
+            .not_looked_into
+            .iter()
+            .map(|u| Unexplored { occurrences: Vec::new(), ..u.clone() });
+        Some(Latest {
+            history: FORMAT,
+            run: run.id.clone(),
+            date: run.date,
+            coverage: report.coverage.clone()?,
+            not_looked_into: rest.collect(),
+        })
+    }
 }
 
 /// A bug that a run showed.
@@ -194,9 +240,33 @@ pub struct Note {
     /// The number or address of an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
+    /// The state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Mark>,
+    /// For a duplicate, the id of the other bug.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// A state that a person gives a bug. Runs go on to say whether it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// What the runs say: takes an earlier state back.
+    Open,
+    /// It is reported.
+    Sent,
+    /// It is fixed, although no run says so. It is open again when a run shows it.
+    Fixed,
+    /// It is no bug.
+    Invalid,
+    /// Nobody will mend it.
+    WontFix,
+    /// It is another bug of the record.
+    Duplicate,
 }
 
 /// A name in a record, on one line and fit to be shown.
@@ -216,8 +286,13 @@ pub fn bug_name(id: &str) -> Result<&str> {
 
 impl Run {
     /// The record of a report. `known` are the bugs of earlier runs; the record says for each
-    /// whether this run looked for it.
-    pub fn of(report: &Report, about: &Circumstances, known: &[Bug]) -> Result<Run> {
+    /// whether this run looked for it. `latest` is the run of the pipeline before this one.
+    pub fn of(
+        report: &Report,
+        about: &Circumstances,
+        known: &[Bug],
+        latest: Option<&Latest>,
+    ) -> Result<Run> {
         let mut profiles = Names::default();
         let mut bugs = Vec::new();
         let shown = report.findings.iter().filter(|f| f.status != Status::Fixed);
@@ -234,11 +309,15 @@ impl Run {
                 let at = profiles.find(key);
                 let is_shown =
                     now.is_some_and(|b| b.on.iter().any(|(p, n)| Some(*p) == at && *n > 0));
-                if !is_shown && is_gone(report, bug, key, &life.tests) {
+                let looked = report.coverage.as_ref().map(|c| (c, &*report.not_looked_into));
+                let subject = (bug.class, &*bug.family);
+                if !is_shown && looked.is_some_and(|l| is_gone(l, subject, key, &life.tests)) {
                     clean.entry(bug.id.clone()).or_default().push(profiles.number(key));
                 }
             }
         }
+        let before = latest.filter(|l| l.date < about.date);
+        let before = before.and_then(|l| new_since(l, report, known, &bugs, &profiles));
         let seconds: Option<f64> = report.stages.iter().map(|s| s.seconds).sum();
         let sum = |f: &dyn Fn(&litmake_report::Stage) -> u64| report.stages.iter().map(f).sum();
         let executed: Option<u64> = report.stages.iter().map(|s| s.executed).sum();
@@ -267,6 +346,7 @@ impl Run {
             profiles: profiles.list,
             bugs,
             clean,
+            before,
         })
     }
 
@@ -353,20 +433,49 @@ fn shown(finding: &Finding, old: Option<&Bug>, profiles: &mut Names) -> Shown {
     out
 }
 
-/// Whether a run looked for a bug with a profile and did not find it: at least one of its tests
-/// ran, none of them differs, and no difference that may be this bug was left without a look.
-fn is_gone(report: &Report, bug: &Bug, key: &str, tests: &BTreeSet<String>) -> bool {
-    let open = |u: &litmake_report::bugs::Unexplored| {
-        u.class == bug.class && u.family == bug.family && u.by_profile.contains_key(key)
-    };
-    if report.not_looked_into.iter().any(open) {
+/// The bugs of a report that are new with a profile and were looked for before in vain.
+fn new_since(
+    latest: &Latest,
+    report: &Report,
+    known: &[Bug],
+    bugs: &[Shown],
+    profiles: &Names,
+) -> Option<Before> {
+    let looked = (&latest.coverage, &*latest.not_looked_into);
+    let mut clean: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for shown in bugs {
+        let Some(finding) = report.findings.iter().find(|f| f.id == shown.id) else { continue };
+        let old = known.iter().find(|b| b.id == shown.id);
+        for (number, tests) in &shown.tests {
+            let key = &profiles.list[*number];
+            let is_new = !old.is_some_and(|b| b.profiles.contains_key(key));
+            let tests = tests.iter().cloned().collect();
+            if is_new && is_gone(looked, (finding.class, &finding.family), key, &tests) {
+                clean.entry(shown.id.clone()).or_default().push(*number);
+            }
+        }
+    }
+    (!clean.is_empty()).then(|| Before { run: latest.run.clone(), clean })
+}
+
+/// Whether a run looked for a bug, of some class and family, with a profile and did not find it: at
+/// least one of its tests ran, none of them differs, and no difference that may be this bug was left
+/// without a look.
+fn is_gone(
+    (coverage, not_looked_into): (&Coverage, &[Unexplored]),
+    (class, family): (Class, &str),
+    key: &str,
+    tests: &BTreeSet<String>,
+) -> bool {
+    let open =
+        |u: &Unexplored| u.class == class && u.family == family && u.by_profile.contains_key(key);
+    if not_looked_into.iter().any(open) {
         return false;
     }
     let profiles: Vec<String> = match key.is_empty() {
         true => Vec::new(),
         false => key.split(" + ").map(String::from).collect(),
     };
-    let Some(coverage) = &report.coverage else { return false };
     let all: Vec<Seen> = tests.iter().map(|t| coverage.saw(t, &profiles)).collect();
     all.contains(&Seen::Clean) && !all.contains(&Seen::Differs)
 }

@@ -9,7 +9,8 @@ use litmake_report::number;
 use litmake_report::verdict::Colour;
 use serde_json::{Value, json};
 
-use crate::lives::{Bug, Change, History};
+use crate::builds::Span;
+use crate::lives::{Bug, Change, History, State};
 use crate::record::Run;
 
 /// The formats.
@@ -101,7 +102,7 @@ pub fn headline(history: &History, at: usize) -> (Colour, String) {
 pub fn compilers(run: &Run) -> String {
     let mut names: Vec<String> = Vec::new();
     for c in &run.compilers {
-        let name = litmake_report::compiler_name(&c.compiler, &c.version);
+        let name = c.name();
         if !names.contains(&name) {
             names.push(name);
         }
@@ -147,29 +148,24 @@ pub fn runs(history: &History, form: Form) -> String {
 
 /// All bugs: open ones first, and among these the newest first.
 pub fn bugs(history: &History, form: Form) -> String {
-    let mut list: Vec<&Bug> = history.bugs.iter().collect();
-    list.sort_by(|a, b| (a.state, b.first, &a.id).cmp(&(b.state, a.first, &b.id)));
+    let list = history.by_state();
     if form == Form::Json {
         return pretty(&json!({ "bugs": list }));
     }
     let row = |bug: &&Bug| {
-        let times = bug.changes.iter().filter(|(_, c)| *c == Change::Reopened).count();
-        let state = match times {
-            0 => bug.state.name().to_string(),
-            n => format!("{} (reopened {})", bug.state.name(), number(n as u64, "time")),
-        };
         let fixed = bug.changes.iter().rev().find(|(_, c)| *c == Change::Fixed);
         let fixed = fixed.filter(|_| bug.shown_on().next().is_none());
-        let shows: Vec<&str> =
-            bug.compilers.iter().filter(|(_, shows)| **shows).map(|(n, _)| n.as_str()).collect();
+        let last = bug.spans.last();
+        let good = last.and_then(|span| span.last_good.clone());
         vec![
             bug.id.clone(),
-            state,
+            state(bug),
             bug.title.clone(),
             bug.first_seen.day(),
             bug.last_seen.day(),
             fixed.map(|(date, _)| date.day()).unwrap_or_default(),
-            shows.join(", "),
+            present(bug),
+            good.unwrap_or_default(),
             bug.owner.clone().unwrap_or_default(),
             bug.tracker.clone().unwrap_or_default(),
         ]
@@ -182,10 +178,35 @@ pub fn bugs(history: &History, form: Form) -> String {
         "last seen",
         "fixed",
         "present in",
+        "last good before",
         "owner",
         "tracker",
     ];
     Table { heads, rows: list.iter().map(row).collect() }.told(form)
+}
+
+/// The state of a bug: whose duplicate it is, and how often it came back.
+pub fn state(bug: &Bug) -> String {
+    let mut out = bug.state.name().to_string();
+    if let Some(other) = bug.duplicate_of.as_ref().filter(|_| bug.state == State::Duplicate) {
+        let _ = write!(out, " of {other}");
+    }
+    let times = bug.changes.iter().filter(|(_, c)| *c == Change::Reopened).count();
+    if times > 0 {
+        let _ = write!(out, " (reopened {})", number(times as u64, "time"));
+    }
+    out
+}
+
+/// The state of a bug that a run shows without a change.
+fn still(bug: &Bug) -> String {
+    let is_said = !matches!(bug.state, State::Fixed | State::Open | State::Flaky);
+    if is_said { bug.state.name().to_string() } else { State::Open.name().to_string() }
+}
+
+/// The builds that have a bug, whether or not it is fixed in later ones.
+pub fn present(bug: &Bug) -> String {
+    bug.spans.iter().map(Span::said).collect::<Vec<_>>().join("; ")
 }
 
 /// One run.
@@ -216,7 +237,7 @@ pub fn run(history: &History, at: usize, form: Form) -> String {
     for shown in &run.bugs {
         let Some(bug) = history.bug(&shown.id) else { continue };
         if bug.change_in(at).is_none() {
-            rows.push(vec![bug.id.clone(), "open".into(), bug.title.clone(), on(run, &bug.id)]);
+            rows.push(vec![bug.id.clone(), still(bug), bug.title.clone(), on(run, &bug.id)]);
         }
     }
     match rows.is_empty() {

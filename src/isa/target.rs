@@ -31,6 +31,8 @@ pub struct Target {
     pub entry: Option<&'static str>,
     /// The register that points into the program's small variables from its start to its end.
     pub global: Option<&'static str>,
+    /// A register that is 0 wherever a function begins, if the convention has one.
+    pub zero: Option<&'static str>,
     /// Registers that may hold locations and spilled values, in order of preference.
     pub spare: &'static [&'static str],
 }
@@ -53,6 +55,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 0,
             entry: None,
             global: None,
+            zero: None,
             spare: &[
                 "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X9", "X10",
                 "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X8", "X7", "X6", "X5", "X4",
@@ -71,6 +74,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 0,
             entry: None,
             global: None,
+            zero: None,
             spare: &[
                 "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0",
                 "R14",
@@ -88,6 +92,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 0,
             entry: None,
             global: Some("x3"),
+            zero: None,
             spare: &[
                 "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29",
                 "x30", "x31", "x9", "x8", "x7", "x6", "x5", "x17", "x16", "x15", "x14", "x13",
@@ -106,6 +111,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 8,
             entry: None,
             global: None,
+            zero: None,
             spare: &[
                 "r10", "r11", "r8", "r9", "rdi", "rsi", "rcx", "rdx", "rax", "rbx", "r12", "r13",
                 "r14", "r15", "rbp",
@@ -124,6 +130,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 12,
             entry: None,
             global: None,
+            zero: None,
             // Those that have a name for their lowest byte first.
             spare: &["EBX", "ECX", "EDX", "EAX", "ESI", "EDI", "EBP"],
         },
@@ -139,6 +146,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             stack_start: 0,
             entry: Some("r12"),
             global: None,
+            zero: None,
             spare: &[
                 "r11", "r12", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
                 "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31", "r10", "r9", "r8", "r7",
@@ -160,6 +168,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 stack_start: 0,
                 entry: Some("$25"),
                 global: None,
+                zero: None,
                 spare: &[
                     "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$12", "$13", "$14",
                     "$15", "$24", "$30", "$25", "$3", "$2", "$11", "$10", "$9", "$8", "$7", "$6",
@@ -169,6 +178,48 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         }
         Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
     })
+}
+
+impl Target {
+    /// The same target where functions take their parameters as Go's compilers pass them
+    /// (`cmd/compile/abi-internal.md`). `None` where Go's convention is not known.
+    pub fn of_go(self) -> Option<Target> {
+        let target = match self.arch {
+            Arch::AArch64 => Target {
+                params: &[
+                    "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11",
+                    "X12", "X13", "X14", "X15",
+                ],
+                stack_params: 8,
+                ..self
+            },
+            Arch::RiscV => Target {
+                params: &[
+                    "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x8", "x9", "x18",
+                    "x19", "x20", "x21", "x22", "x23",
+                ],
+                stack_params: 8,
+                ..self
+            },
+            Arch::X86_64 => Target {
+                params: &["rax", "rbx", "rcx", "rdi", "rsi", "r8", "r9", "r10", "r11"],
+                ..self
+            },
+            Arch::Ppc => Target {
+                params: &[
+                    "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r14", "r15", "r16", "r17",
+                ],
+                stack_params: 32,
+                entry: None,
+                zero: Some("r0"),
+                ..self
+            },
+            // Parameters and results are on the stack.
+            Arch::Arm | Arch::X86 => Target { params: &[], result: "", stack_params: 4, ..self },
+            _ => return None,
+        };
+        Some(target)
+    }
 }
 
 /// Whether floating-point code is lifted.

@@ -6,6 +6,7 @@ pub mod c11;
 pub mod compiled;
 pub mod cpp;
 pub mod cuda;
+pub mod go;
 pub mod kernel;
 pub mod opencl;
 pub mod rust;
@@ -39,6 +40,8 @@ pub enum Language {
     Cuda,
     /// Rust without its standard library, with `core::sync::atomic`.
     Rust,
+    /// Go, with `sync/atomic`.
+    Go,
     /// OpenCL C, for devices.
     OpenCl,
     /// GLSL for compute shaders, under the memory model of Vulkan.
@@ -51,11 +54,12 @@ pub enum Language {
 
 impl Language {
     /// The languages with their names in profiles.
-    pub const NAMES: [(&'static str, Language); 8] = [
+    pub const NAMES: [(&'static str, Language); 9] = [
         ("c", Language::C),
         ("c++", Language::Cpp),
         ("cuda", Language::Cuda),
         ("rust", Language::Rust),
+        ("go", Language::Go),
         ("opencl", Language::OpenCl),
         ("glsl", Language::Glsl),
         ("wgsl", Language::Wgsl),
@@ -79,6 +83,7 @@ impl Language {
             Language::Cpp => "cpp",
             Language::Cuda => "cu",
             Language::Rust => "rs",
+            Language::Go => "go",
             Language::OpenCl => "cl",
             Language::Glsl => "comp",
             Language::Wgsl => "wgsl",
@@ -92,6 +97,7 @@ impl Language {
             Language::Cpp => cpp::HEADER,
             Language::Cuda => cuda::HEADER,
             Language::Rust => rust::HEADER,
+            Language::Go => go::HEADER,
             Language::OpenCl => opencl::HEADER,
             Language::Glsl => shader::GLSL_HEADER,
             Language::Wgsl => "",
@@ -109,6 +115,7 @@ impl Language {
             Language::Cpp => cpp::emit(test, options),
             Language::Cuda => cuda::emit(test, options),
             Language::Rust => rust::emit(test, options),
+            Language::Go => go::emit(test, options),
             Language::OpenCl => opencl::emit(test, options),
             Language::Glsl => shader::emit(test, options, shader::Dialect::Glsl),
             Language::Wgsl => shader::emit(test, options, shader::Dialect::Wgsl),
@@ -129,12 +136,28 @@ impl Language {
     /// The end of every translation unit. `threads` has each thread of its tests: its number
     /// ([`shader::STRIDE`]) and its function.
     pub fn footer(self, threads: &[(usize, String)]) -> String {
-        self.shader().map_or_else(String::new, |dialect| shader::main(threads, dialect))
+        match (self, self.shader()) {
+            (Language::Go, _) => go::main(threads),
+            (_, Some(dialect)) => shader::main(threads, dialect),
+            (_, None) => String::new(),
+        }
     }
 
     /// The model of sources in this language, where they have another memory model than C.
     pub fn source_model(self) -> Option<&'static str> {
-        self.shader().map(|_| "vulkan")
+        match self {
+            Language::Glsl | Language::Wgsl => Some("vulkan"),
+            Language::Go => Some("go"),
+            _ => None,
+        }
+    }
+
+    /// The symbol of a function.
+    pub fn function_symbol(self, name: &str) -> String {
+        match self {
+            Language::Go => format!("{}{name}", go::PACKAGE),
+            _ => name.to_string(),
+        }
     }
 
     /// The names that a variable may have in object files; `global`: it is a global one, else a static one.

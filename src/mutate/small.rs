@@ -44,19 +44,26 @@ const THREADS: usize = 4;
 /// The programs up to a size, smaller ones first.
 pub fn tests(size: Size) -> Result<Vec<Test>> {
     let mut out = Vec::new();
+    each(size, &mut |test| out.push(test))?;
+    Ok(out)
+}
+
+/// Calls `take` for each program up to a size, smaller ones first. Large sizes have so many that they
+/// do not all fit into memory.
+pub fn each(size: Size, take: &mut dyn FnMut(Test)) -> Result<()> {
     for events in 2..=size.events {
         for special in 0..=size.special {
             if special > 0 && events == size.events && size.events > 2 {
                 continue;
             }
-            of(events, special, &mut out)?;
+            of(events, special, take)?;
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 /// The programs with exactly this number of accesses and of special features.
-fn of(events: usize, special: usize, out: &mut Vec<Test>) -> Result<()> {
+fn of(events: usize, special: usize, take: &mut dyn FnMut(Test)) -> Result<()> {
     let atoms = [Order::Rlx, Order::Acq, Order::Rel, Order::AcqRel];
     let mut bounds = Bounds::new(THREADS, events, LOCATIONS.len());
     if special > 0 {
@@ -70,7 +77,7 @@ fn of(events: usize, special: usize, out: &mut Vec<Test>) -> Result<()> {
             return ControlFlow::Continue(());
         }
         match litmus::read(&Source::new(name(program), text(program))) {
-            Ok(test) => out.push(test),
+            Ok(test) => take(test),
             Err(e) => {
                 failed = Err(e);
                 return ControlFlow::Break(());

@@ -53,6 +53,17 @@ impl Suite {
         Suite::ALL.into_iter().find(|s| s.name() == word)
     }
 
+    /// Calls `take` for each test, like [`Suite::tests`], and holds one small program at a time.
+    pub fn each(self, size: Size, take: &mut dyn FnMut(Test)) -> Result<()> {
+        match self {
+            Suite::Exhaustive => small::each(size, take),
+            _ => {
+                self.tests(size)?.into_iter().for_each(take);
+                Ok(())
+            }
+        }
+    }
+
     /// Makes the tests; `size` is for small programs. An error is a mistake in a template.
     pub fn tests(self, size: Size) -> Result<Vec<Test>> {
         let of = |list: Vec<Mutant>| list.into_iter().map(|m| m.test);

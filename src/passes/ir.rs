@@ -2,8 +2,8 @@
 //!
 //! It does not know passes or models.
 
-use super::module::Module;
-use super::thread::{Given, thread};
+use litmake_isa::llvm::module::Module;
+use litmake_isa::llvm::thread::{Given, thread};
 use litmake_lang::compiled::{Kept, compose};
 use litmake_litmus::{Arch, Body, Features, Test};
 use litmake_toolchain::compile::Frame;

@@ -1,8 +1,7 @@
 //! Finds the compiler pass to blame for a wrong outcome: turns the code after each pass into litmus
 //! tests, and judges them like the final code.
 //!
-//! `module` reads LLVM's intermediate representation, `thread` makes threads from its functions,
-//! and `ir` makes tests from whole modules. `blame` goes through the passes of a compilation,
+//! `ir` makes tests from modules of LLVM's intermediate representation. `blame` goes through the passes of a compilation,
 //! `machine` examines passes on machine code, and `operation` names the lost operation. `cross`
 //! asks for a second opinion with skipped passes, and `omit` with single passes left out. `gcc`
 //! reads dumps of gcc, and `without` makes gcc leave passes out. `alone` runs single passes of
@@ -21,10 +20,8 @@ pub mod ir;
 pub mod judge;
 pub mod known;
 pub mod machine;
-pub mod module;
 pub mod omit;
 pub mod operation;
 pub mod spirv;
 pub mod survey;
-pub mod thread;
 pub mod without;

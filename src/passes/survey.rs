@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::blame::{FRONT_END, Passes, Point, blame, not_llvm, points, through};
 use super::ir;
 use super::judge::Court;
-use super::module::{Function, Module};
 use litmake_base::diag::Source;
 use litmake_base::failure::Failure;
+use litmake_isa::llvm::module::{Function, Module};
 use litmake_lang::Language;
 use litmake_litmus::{self as litmus, Test, write};
 use litmake_mix::threads::apart;
@@ -347,6 +347,7 @@ impl Following {
             variables: variables.map(|(name, words)| (name.clone(), words.clone())).collect(),
             types: header.types.clone(),
             is_narrow: header.is_narrow,
+            ..Module::default()
         };
         self.steps.push(Step { at, pass: pass.to_string(), on: on.to_string(), module });
     }

@@ -55,6 +55,8 @@ pub struct Pipeline {
     pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
     /// The file of known findings.
     pub baseline: Option<PathBuf>,
+    /// The part of the stored results that is made again, of 1.
+    pub audit: Option<f64>,
     /// The stages in the order of the files, those of included files first.
     pub stages: Vec<LoadedStage>,
 }
@@ -78,6 +80,7 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
         env: BTreeMap::new(),
         profiles: Vec::new(),
         baseline: None,
+        audit: None,
         stages: Vec::new(),
     };
     let mut includes = Includes {
@@ -129,6 +132,15 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
     }
     pipeline.profiles = profiles;
     Ok(pipeline)
+}
+
+/// Reads a percentage as a part of 1.
+pub fn percentage(text: &str) -> std::result::Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    match number {
+        Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),
+        _ => Err(format!("`{text}` is no percentage above 0% and up to 100%, such as 1%")),
+    }
 }
 
 /// The files that were included so far.
@@ -202,6 +214,10 @@ fn take(
     }
     for profile in file.profiles.iter() {
         into.profiles.push((dir.clone(), profile.clone(), source.clone()));
+    }
+    if let Some(part) = file.audit {
+        let wrong = |message| Diag::at(&source, part.span, message);
+        into.audit = Some(percentage(&part.value).map_err(wrong)?);
     }
     if let Some(path) = file.baseline {
         *baseline = Some((dir.clone(), path, source.clone()));

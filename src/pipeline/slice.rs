@@ -83,6 +83,9 @@ fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
     Some(out)
 }
 
+/// The profiles that a word stands for, in order.
+pub type Named = Vec<Arc<Profile>>;
+
 /// Planning one stage asks these functions about other stages and profiles.
 pub struct Asked<'a> {
     /// The slice of a stage that this one consumes.
@@ -90,7 +93,7 @@ pub struct Asked<'a> {
     /// The profile that a name stands for in a file of this folder.
     pub profile: &'a dyn Fn(&Path, &str) -> Result<Arc<Profile>>,
     /// The profiles that a word stands for in a file of this folder: a pattern means several.
-    pub named: &'a dyn Fn(&Path, &str) -> Result<Vec<Arc<Profile>>>,
+    pub named: &'a dyn Fn(&Path, &str) -> Result<Named>,
 }
 
 /// The instances of one stage. Each combination of its own variables is joined with every instance

@@ -44,6 +44,10 @@ pub struct PipelineFile {
     /// fail.
     #[serde(default)]
     pub baseline: Option<Sp<String>>,
+    /// The part of the stored results that each run makes again by chance and compares, such as `1%`
+    /// (`litmake cache audit`). A wrong one is an error.
+    #[serde(default)]
+    pub audit: Option<Sp<String>>,
     /// A place for YAML anchors that stages refer to; its content is ignored.
     #[serde(default)]
     #[schemars(with = "serde_json::Value")]

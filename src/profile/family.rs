@@ -63,6 +63,7 @@ impl Keys {
         file.args.0 = args;
         file.then.0.splice(..0, base.then.0);
         file.inputs.0.splice(..0, base.inputs.0);
+        file.libraries.0.splice(..0, base.libraries.0);
         if file.builds.is_empty() {
             file.builds = base.builds;
         }
@@ -135,6 +136,12 @@ fn place(file: &mut ProfileFile, dir: &Path) {
     for input in &mut file.inputs.0 {
         if !input.value.starts_with('$') {
             input.value = normal(&dir.join(&input.value)).display().to_string();
+        }
+    }
+    for library in &mut file.libraries.0 {
+        // A name alone is the compiler's to find.
+        if library.value.contains('/') && !library.value.starts_with('$') {
+            library.value = normal(&dir.join(&library.value)).display().to_string();
         }
     }
     for build in &mut file.builds.0 {
@@ -375,6 +382,7 @@ pub(super) fn with_builds(
                 .iter()
                 .map(|input| Ok(PathBuf::from(expand(input)?)))
                 .collect::<Result<_>>()?,
+            libraries: file.libraries.iter().map(expand).collect::<Result<_>>()?,
             timeout: Duration::from_secs(file.timeout.as_ref().map_or(60, |t| t.value)),
             memory_mib: file.memory.as_ref().map_or(4096, |m| m.value),
             runtime: file

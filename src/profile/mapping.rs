@@ -1,7 +1,7 @@
-//! Parses a profile's `mapping`: a table from atomic operations to assembly.
+//! Parses a profile's `mapping`: a table from atomic operations to assembly, or to functions of libraries.
 //!
 //! A row is named by operation, order and width (`load acquire|seq_cst 32|64`). This file does not
-//! know what the assembly means, or how it gets into a program.
+//! know what the code means, or how it gets into a program.
 
 use std::collections::BTreeMap;
 
@@ -84,6 +84,12 @@ impl Table {
             for line in &row.code {
                 check(key, line)?;
             }
+            if let Some(call) = row.code.iter().find_map(|line| called(line))
+                && row.code.len() > 1
+            {
+                let name = call.function;
+                return Err(format!("`{key}`: a call of a function stands alone: `{name}(...)`"));
+            }
             out.rows.push(row);
         }
         Ok(out)
@@ -92,6 +98,12 @@ impl Table {
     /// Whether the compiler decides about all operations.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && !self.refuses
+    }
+
+    /// Whether all rows are sequentially consistent.
+    pub fn has_one_order(&self) -> bool {
+        let is_sc = |order: &u8| ORDERS.iter().any(|(name, n)| n == order && *name == "seq_cst");
+        self.rows.iter().all(|r| r.orders.iter().chain(&r.failure).all(is_sc))
     }
 
     /// The code of an operation, from the row with the most specific name.
@@ -106,9 +118,42 @@ impl Table {
     }
 }
 
-/// The names of places in assembly, which are replaced by operands.
-pub const PLACES: [&str; 8] =
-    ["address", "result", "value", "expected", "temp", "temp2", "op", "size"];
+/// The names of places in code, which are replaced by operands. The last six are for calls alone; `bytes` and
+/// `name` stand in names of functions.
+pub const PLACES: [&str; 14] = [
+    "address", "result", "value", "expected", "temp", "temp2", "op", "size", "found", "order",
+    "failure", "success", "bytes", "name",
+];
+
+/// A call of a function, as a row writes it: `{result} = __atomic_load_4({address}, {order})`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call<'l> {
+    /// The place that takes its value: `result` or `success`.
+    pub gives: Option<&'l str>,
+    /// The symbol; `{bytes}` in it is the width, and `{name}` the name of the operation.
+    pub function: &'l str,
+    /// The arguments: places in braces, or numbers.
+    pub args: Vec<&'l str>,
+}
+
+/// The call that a line is; `None` if it is assembly.
+pub fn called(line: &str) -> Option<Call<'_>> {
+    let (gives, call) = match line.split_once('=') {
+        Some((place, call)) => {
+            let place = place.trim().strip_prefix('{')?.strip_suffix('}')?;
+            (Some(place), call.trim())
+        }
+        None => (None, line.trim()),
+    };
+    let (function, args) = call.strip_suffix(')')?.split_once('(')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    let bare = function.replace("{bytes}", "").replace("{name}", "");
+    if function.is_empty() || !bare.chars().all(is_name) {
+        return None;
+    }
+    let args = args.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+    Some(Call { gives, function, args })
+}
 
 /// A place in a line: the text before it, its name, and the text after a colon in it.
 type Place<'l> = (&'l str, &'l str, &'l str);
@@ -229,6 +274,24 @@ mod tests {
         assert_eq!(code(5, 64), ["d", "e"]);
         let store = Operation { name: "store", order: 5, failure: 0, width: 8 };
         assert_eq!(t.code(&store), None);
+    }
+
+    #[test]
+    fn calls_are_told_from_assembly() {
+        let call = called("{result} = __atomic_load_4({address}, {order})").unwrap();
+        assert_eq!(call.gives, Some("result"));
+        assert_eq!((call.function, call.args), ("__atomic_load_4", vec!["{address}", "{order}"]));
+        let named =
+            called("{result} = __atomic_{name}_{bytes}({address}, {value}, {order})").unwrap();
+        assert_eq!(named.function, "__atomic_{name}_{bytes}");
+        assert_eq!(called("__sync_synchronize()").unwrap().args, Vec::<&str>::new());
+        for line in
+            ["lock incl ({address})", "ldr {result}, [{address}]", "mov {temp}, ({address})"]
+        {
+            assert_eq!(called(line), None, "{line}");
+        }
+        let error = table(&[("load * 32", "{result} = load({address}); dmb ish")]).unwrap_err();
+        assert!(error.contains("a call of a function stands alone"), "{error}");
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub struct Profile {
     pub env: BTreeMap<String, String>,
     /// Files and folders that count as read by the compiler, even if tracing does not see that.
     pub inputs: Vec<PathBuf>,
+    /// Static libraries that the code is linked with, before those that the compiler always links: names, or
+    /// paths.
+    pub libraries: Vec<String>,
     /// The time limit for one run of the compiler.
     pub timeout: Duration,
     /// The memory limit of the compiler, in MiB.
@@ -221,6 +224,9 @@ impl Profile {
             for line in code {
                 key.add("line", line.as_bytes());
             }
+        }
+        for library in &self.libraries {
+            key.add("library", library.as_bytes());
         }
         for (name, value) in &self.runtime {
             key.add("runtime", name.as_bytes());

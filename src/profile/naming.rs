@@ -268,7 +268,7 @@ impl Profiles {
         let asked = parts_asked(word);
         let strange: Vec<&&str> = asked.iter().filter(|part| !all.contains(**part)).collect();
         if let [part] = strange[..]
-            && let Some(near) = self.meant(part, &asked, &all)
+            && let Some(near) = self.meant(part, &asked)
         {
             let meant: Vec<&str> =
                 asked.iter().map(|p| if p == part { &*near } else { p }).collect();
@@ -288,10 +288,10 @@ impl Profiles {
 
     /// The part that a misspelt one was probably meant to be: among those that go together with the
     /// other parts.
-    fn meant(&self, part: &str, asked: &[&str], all: &BTreeSet<&str>) -> Option<String> {
+    fn meant(&self, part: &str, asked: &[&str]) -> Option<String> {
         // `clang22`, without a dash.
         let digits = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
-        if digits < part.len() && all.contains(&part[..digits]) {
+        if digits < part.len() && self.iter().any(|p| p.tool() == &part[..digits]) {
             return Some(format!("{}-{}", &part[..digits], &part[digits..]));
         }
         let others: Vec<&str> = asked.iter().filter(|p| **p != part).copied().collect();

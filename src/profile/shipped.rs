@@ -35,9 +35,10 @@ built_in! {
     "gcc-aarch64-march", "gcc-aarch64-pic", "gcc-aarch64", "gcc-armv7-pic", "gcc-armv7",
     "gcc-armv8", "gcc-kernel-aarch64", "gcc-kernel-ppc64le", "gcc-kernel-riscv64", "gcc-kernel-x86_64", "gcc-i386", "gcc-i386-march", "gcc-i386-pic", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
     "gcc-ppc64le-cpu", "gcc-ppc64le-pic", "gcc-ppc64le", "gcc-riscv64-pic", "gcc-riscv64",
-    "gcc-snapshot-x86_64", "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "glslang", "glslang-opt", "glslang-opt-pass", "llvm-spirv",
+    "gcc-snapshot-x86_64", "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "glslang", "glslang-opt", "glslang-opt-pass", "go-amd64", "go-arm", "go-arm64", "go-ppc64le", "go-riscv64", "llvm-spirv",
     "llvm-spirv-15", "naga", "naga-opt", "nvcc", "rustc-cross",
-    "rustc", "spirv-opt", "spirv-opt-pass", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
+    "rustc", "spirv-opt", "spirv-opt-pass", "table-aarch64-jvm", "table-libatomic-aarch64", "table-libatomic-ppc64le", "table-libatomic-riscv64", "table-libatomic-x86_64", "table-msvc-aarch64",
+    "table-msvc-aarch64-ldar", "table-msvc-x86_64", "table-ppc64le-leading", "table-ppc64le-trailing",
     "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
     "zig-armv7", "zig-armv8", "zig-i386", "zig-mips64el", "zig-nvptx", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
 }

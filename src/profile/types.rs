@@ -22,7 +22,7 @@ pub struct ProfileFile {
     #[serde(default)]
     pub about: Option<String>,
     /// A profile (a name, or a file relative to this one) that gives the keys which this one leaves
-    /// out. `args`, `then` and `inputs` are appended to its lists; `matrix`, `env`, `runtime` and
+    /// out. `args`, `then`, `inputs` and `libraries` are appended to its lists; `matrix`, `env`, `runtime` and
     /// `mapping` are merged with its entries.
     #[serde(default)]
     pub extends: Option<Sp<String>>,
@@ -39,7 +39,7 @@ pub struct ProfileFile {
     #[serde(default)]
     pub builds: Words,
     /// The language of the tests that the compiler gets: `c` (the default), `c++`, `cuda`,
-    /// `rust`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the Linux kernel's primitives.
+    /// `rust`, `go`, `opencl`, `glsl`, `wgsl`, or `kernel` for tests of the Linux kernel's primitives.
     #[serde(default)]
     pub language: Option<Sp<String>>,
     /// For the language `kernel`: the folder of a configured kernel (with
@@ -83,9 +83,13 @@ pub struct ProfileFile {
     /// compiler's arguments decide.
     #[serde(default)]
     pub runtime: BTreeMap<String, Sp<Scalar>>,
-    /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, for mappings
-    /// that no compiler implements yet. The compiler decides about all other operations, or they
-    /// are refused with `"*": refuse`.
+    /// Static libraries whose code is taken in where it is called, before `libgcc` and `libatomic`: a
+    /// name, as the compiler finds it (`libatomic_ops.a`), or a path, relative to this file.
+    #[serde(default)]
+    pub libraries: Words,
+    /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, or to calls of a
+    /// library's functions (`{result} = __atomic_load_4({address}, {order})`). The compiler decides about
+    /// all other operations, or they are refused with `"*": refuse`.
     #[serde(default)]
     pub mapping: BTreeMap<String, Words>,
     /// A place for YAML anchors; its content is ignored.

@@ -20,6 +20,19 @@ pub struct Compiler {
     pub build: String,
 }
 
+impl Compiler {
+    /// The name of this build: [`compiler_name`], with the build where a version that is not released says
+    /// no commit.
+    pub fn name(&self) -> String {
+        let name = compiler_name(&self.compiler, &self.version);
+        let is_told = commit(&self.version).is_some() || self.build.is_empty();
+        match is_unreleased(&self.version) && !is_told {
+            true => format!("{name} build {}", self.build.chars().take(8).collect::<String>()),
+            false => name,
+        }
+    }
+}
+
 /// A compiler's name: its command with the number of the version that it says, and the commit that it
 /// is built from if it says one: builds between two releases have one number. The profile's name may
 /// have another number, which it took over from a profile that it extends.
@@ -46,19 +59,41 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
     }
 }
 
+/// Whether a version is of no release, so that each build of it differs.
+fn is_unreleased(version: &str) -> bool {
+    let words = version.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_mark = |w: &str| ["experimental", "prerelease", "nightly", "dev", "devel"].contains(&w);
+    let mut own = words.clone().any(is_mark);
+    // Clang says `23.0.0git`.
+    own |= words
+        .into_iter()
+        .any(|w| w.ends_with("git") && w.starts_with(|c: char| c.is_ascii_digit()));
+    own
+}
+
 /// The commit in a version, as compilers print it: `(https://github.com/x.git HASH)`, and
-/// `(++20261101+HASH-1)` in packages of Debian; gcc's `[master r17-123-gHASH]` with its number.
+/// `(++20261101+HASH-1)` in packages of Debian; gcc's `[master r17-123-gHASH]` with its number; the short
+/// hash of `rustc 1.95.0-nightly (HASH 2026-11-01)`. A gcc that was built without its revision says the day.
 fn commit(version: &str) -> Option<&str> {
     const SHOWN: usize = 12;
+    let is_unreleased = is_unreleased(version);
+    let least = if is_unreleased { 7 } else { SHOWN };
     let words = || version.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     let hash = |word: &&str| {
         let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        word.len() >= SHOWN && word.chars().all(is_hex) && word.contains(|c| c > '9')
+        word.len() >= least && word.chars().all(is_hex) && word.contains(|c| c > '9')
     };
     let revision = |word: &&str| {
         let parts: Vec<&str> = word.split('-').collect();
         matches!(&parts[..], [r, _, g] if r.starts_with('r') && g.starts_with('g'))
     };
     let own = words().find(revision);
-    own.or_else(|| words().flat_map(|word| word.split('-')).find(hash).map(|hash| &hash[..SHOWN]))
+    let day = |word: &&str| {
+        is_unreleased && word.len() == 8 && word.starts_with("20") && word.parse::<u32>().is_ok()
+    };
+    let short = |hash: &'_ str| hash.len().min(SHOWN);
+    own.or_else(|| {
+        words().flat_map(|word| word.split('-')).find(hash).map(|hash| &hash[..short(hash)])
+    })
+    .or_else(|| words().find(day))
 }

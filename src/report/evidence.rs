@@ -133,6 +133,25 @@ pub fn by_compiler(presence: &[Presence]) -> Vec<(&str, Shows)> {
     out
 }
 
+/// The last version without the difference and the first with it, of the compiler that comes first:
+/// where it was last introduced. Empty where no version before was asked, or none shows it.
+pub fn since(presence: &[Presence]) -> (String, String) {
+    let all = by_compiler(presence);
+    let tool = |name: &str| name.split(' ').next().unwrap_or_default().to_string();
+    let own = all.first().map(|(name, _)| tool(name)).unwrap_or_default();
+    let known: Vec<(&str, Shows)> = all
+        .into_iter()
+        .filter(|(name, shows)| tool(name) == own && *shows != Shows::Unknown)
+        .collect();
+    let begins = |n: &usize| {
+        let is_new = n.checked_sub(1).is_none_or(|before| known[before].1 == Shows::Absent);
+        known[*n].1 == Shows::Present && is_new
+    };
+    let Some(first) = (0..known.len()).rev().find(begins) else { return Default::default() };
+    let good = first.checked_sub(1).map(|n| known[n].0.to_string());
+    (good.unwrap_or_default(), known[first].0.to_string())
+}
+
 /// The compilers that show the difference, those that do not, and the versions between which that
 /// changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
@@ -441,6 +460,34 @@ impl Changed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_is_there_since_it_was_last_introduced() {
+        let tried = |list: &[(&str, Shows)]| {
+            let one = |(compiler, shows): &(&str, Shows)| Presence {
+                compiler: compiler.to_string(),
+                shows: *shows,
+                ..Presence::default()
+            };
+            since(&list.iter().map(one).collect::<Vec<_>>())
+        };
+        let words = |(a, b): (String, String)| format!("{a}|{b}");
+        use Shows::{Absent, Present, Unknown};
+        let came = [
+            ("clang 13", Absent),
+            ("clang 14", Unknown),
+            ("clang 15", Present),
+            ("clang 16", Absent),
+            ("clang 17", Present),
+            ("clang 18", Present),
+            ("gcc 12", Present),
+        ];
+        assert_eq!(words(tried(&came)), "clang 16|clang 17");
+        assert_eq!(words(tried(&came[..3])), "clang 13|clang 15");
+        assert_eq!(words(tried(&came[2..3])), "|clang 15");
+        assert_eq!(words(tried(&came[..1])), "|");
+        assert_eq!(words(tried(&[])), "|");
+    }
 
     #[test]
     fn versions_that_say_the_same_are_a_range_and_where_they_change_is_said() {

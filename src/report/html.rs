@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::bugs::profiles_key;
+use super::clause;
+use super::compilation::Compilation;
 use super::evidence::{self, Evidence, presence_lines};
 use super::page::{self, Assets, copied, escaped, part, pre};
 use super::passes::Culprit;
@@ -146,6 +148,9 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
     part(level, if f.reduced.is_some() { "Reduced to" } else { "Source" }, source, out);
     part(level, "What the compiler made of it", target, out);
     out.push_str("</div>\n");
+    for c in f.compilations.iter().filter(|c| !c.threads.is_empty()) {
+        code(level, c, out);
+    }
     sets(f, level, outcomes, out);
     if let Some(e) = &f.evidence {
         why(f, level, e, out);
@@ -183,6 +188,38 @@ fn pass(level: u8, culprit: &Culprit, out: &mut String) {
         out.push_str("<details><summary>As the compiler prints it</summary>");
         copied("before it", &culprit.dump_before, out);
         copied("after it", &culprit.dump_after, out);
+        out.push_str("</details>\n");
+    }
+}
+
+/// The instructions of a compilation: the source line, the disassembly, and what it became when lifted.
+fn code(level: u8, c: &Compilation, out: &mut String) {
+    let _ = writeln!(out, "<h{level}>Instructions of {}</h{level}>", escaped(&c.profile));
+    if !c.version.is_empty() {
+        let _ = writeln!(out, "<p class=\"dim\">{}</p>", escaped(&c.version));
+    }
+    page::table(&["thread", "source", "instruction", "lifted"], out);
+    for (n, thread) in c.threads.iter().enumerate() {
+        let mut last = "";
+        for (i, instruction) in thread.iter().enumerate() {
+            let name = if i == 0 { format!("P{n}") } else { String::new() };
+            let line = if instruction.line == last { "" } else { &instruction.line };
+            last = &instruction.line;
+            let lifted: Vec<String> = instruction.became.iter().map(|l| escaped(l)).collect();
+            let _ = writeln!(
+                out,
+                "<tr><td>{name}</td><td><code>{}</code></td><td><code>{}</code></td><td><code>{}</code></td></tr>",
+                escaped(line),
+                escaped(&instruction.code),
+                lifted.join("<br>")
+            );
+        }
+    }
+    page::end_list(out);
+    if !c.source.is_empty() {
+        let _ = write!(out, "<details><summary>{}</summary>", escaped(&c.file));
+        copied(&c.file, &c.source, out);
+        copied("the command", &c.command, out);
         out.push_str("</details>\n");
     }
 }
@@ -268,10 +305,28 @@ fn why(f: &Finding, level: u8, e: &Evidence, out: &mut String) {
         draw("What the target does", run);
     }
     match &e.source {
-        Some(run) => draw("What the source may not do", run),
+        Some(run) => {
+            draw("What the source may not do", run);
+            for failed in &run.fails {
+                forbidden(run, failed, out);
+            }
+        }
         None if f.outcomes.source.is_empty() => {}
         None => out.push_str("<p>No execution of the source shows it, whatever the model.</p>"),
     }
+}
+
+/// The steps of a forbidden execution in words, and the clause that they break.
+fn forbidden(run: &evidence::Execution, failed: &evidence::Failed, out: &mut String) {
+    let told = clause::argument(run, failed);
+    let lines: Vec<String> =
+        told.events.iter().chain(&told.steps).map(|l| format!("<li>{}</li>", escaped(l))).collect();
+    let _ = writeln!(
+        out,
+        "<ul class=\"facts\">{}</ul>\n<p>That cannot be: {}.</p>",
+        lines.concat(),
+        escaped(&told.clause)
+    );
 }
 
 /// Converts an execution of a report for drawing. Computes program order and from-reads, which
@@ -385,7 +440,7 @@ pub fn compilers(list: &[Compiler], out: &mut String) {
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
             escaped(&c.profile),
-            escaped(&super::compiler_name(&c.compiler, &c.version)),
+            escaped(&c.name()),
             escaped(&c.arch),
             escaped(&c.version),
             escaped(&c.build),

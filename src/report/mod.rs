@@ -2,9 +2,12 @@
 //!
 //! It does not know how findings were made.
 
+pub mod audited;
 pub mod baseline;
 pub mod bugs;
 pub mod changes;
+pub mod clause;
+pub mod compilation;
 mod compilers;
 pub mod coverage;
 pub mod evidence;
@@ -35,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use bugs::{Occurrence, Unexplored};
+use compilation::Compilation;
 pub use compilers::{Compiler, compiler_name};
 use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
@@ -498,6 +502,9 @@ pub struct Finding {
     /// The lifted target, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
+    /// How the smallest test is compiled, with each profile of the example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilations: Vec<Compilation>,
     /// Why the outcome is wrong, for the reduced test if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
@@ -516,6 +523,12 @@ pub struct Finding {
     /// The results of other versions of the compiler, and of other compilers for the same target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,
+    /// The last version of the compiler that was asked and lacks the bug, before `first_bad`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_good: String,
+    /// The version with which the bug came, the last time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub first_bad: String,
     /// The status against the baseline.
     pub status: Status,
 }
@@ -774,13 +787,16 @@ impl Report {
         for compiler in &mut self.compilers {
             compiler.build.clear();
         }
+        self.verdict.audit = None;
         self
     }
 
-    /// Gives each finding its title. Nothing that a title is made of may change after this.
+    /// Gives each finding its title, and the versions between which it came. Nothing that these are
+    /// made of may change after this.
     pub fn entitle(&mut self) {
         for finding in &mut self.findings {
             finding.title = finding.fault();
+            (finding.last_good, finding.first_bad) = evidence::since(&finding.presence);
         }
     }
 

@@ -1,5 +1,5 @@
-// What a page does by itself: copying, sorting and filtering, and opening what a link names. Without it
-// the page says the same.
+// The page by itself copies texts, sorts and filters tables, keeps that in its address, and opens the part that
+// a link names. Without this script it says the same.
 "use strict";
 (() => {
   const make = (name, text) => {
@@ -65,21 +65,43 @@
     return a < b ? -1 : a > b ? 1 : 0;
   };
 
-  for (const table of document.querySelectorAll("table.list")) {
+  // Choices of the user are in the address, so that a link shows the same rows. Each table after the first has
+  // a prefix of its own.
+  const address = new URLSearchParams(location.search);
+  const keep = (name, value) => {
+    if (value) address.set(name, value); else address.delete(name);
+    const query = address.toString();
+    try {
+      history.replaceState(null, "", location.pathname + (query && "?" + query) + location.hash);
+    } catch {
+      // Where the page lies, addresses cannot be changed.
+    }
+  };
+
+  document.querySelectorAll("table.list").forEach((table, number) => {
+    const prefix = number ? number + 1 + "." : "";
     const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+    const sort = (column, up) => {
+      heads.forEach((h) => h.removeAttribute("aria-sort"));
+      heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = [...body.rows];
+      rows.sort((a, b) => (up ? 1 : -1) * compare(value(a, column), value(b, column)));
+      body.append(...rows);
+    };
     heads.forEach((head, column) => {
+      if ("mark" in head.dataset) return;
+      const name = head.textContent;
       const button = make("button", head.textContent);
       button.type = "button";
       head.replaceChildren(button);
       button.addEventListener("click", () => {
         const up = head.getAttribute("aria-sort") !== "ascending";
-        heads.forEach((h) => h.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const rows = [...body.rows];
-        rows.sort((a, b) => (up ? 1 : -1) * compare(value(a, column), value(b, column)));
-        body.append(...rows);
+        sort(column, up);
+        keep(prefix + "sort", (up ? "" : "-") + name);
         said.textContent = "sorted by " + button.textContent + (up ? ", ascending" : ", descending");
       });
+      const asked = address.get(prefix + "sort");
+      if (asked === name || asked === "-" + name) sort(column, asked === name);
     });
 
     const tools = make("div"), label = make("label", "Filter"), input = make("input");
@@ -99,7 +121,13 @@
       box.append(select);
       tools.append(box);
       choices.push([column, select]);
+      const name = prefix + head.textContent, asked = address.get(name);
+      if (asked && !values.includes(asked)) select.append(new Option(asked, asked));
+      if (asked) select.value = asked;
+      select.addEventListener("change", () => keep(name, select.value));
     });
+    input.value = address.get(prefix + "filter") || "";
+    input.addEventListener("input", () => keep(prefix + "filter", input.value));
     count.className = "dim";
     count.setAttribute("role", "status");
     tools.append(count);
@@ -119,7 +147,7 @@
     choices.forEach(([, select]) => select.addEventListener("change", show));
     (table.closest(".scroll") || table).before(tools);
     show();
-  }
+  });
 
   // A link to a part that is folded opens it.
   const open = () => {

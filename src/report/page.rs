@@ -114,6 +114,8 @@ pub enum Column {
     Number,
     /// One of a few words, by which rows can be filtered.
     Choice,
+    /// One of many narrow columns, with an upright head; cells can span several, so that it does not sort.
+    Mark,
 }
 
 /// The beginning of a table that can be sorted and filtered, up to its rows; `thing` names what a
@@ -129,6 +131,7 @@ pub fn list(thing: &str, columns: &[(&str, Column)], out: &mut String) {
             Column::Text => "",
             Column::Number => " class=\"n\"",
             Column::Choice => " data-choice",
+            Column::Mark => " data-mark",
         };
         let _ = write!(out, "<th scope=\"col\"{more}>{}</th>", escaped(name));
     }

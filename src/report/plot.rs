@@ -8,7 +8,9 @@ use super::page::escaped;
 
 /// Colours that most people with impaired colour vision can tell apart.
 const COLORS: [&str; 8] =
-    ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222"];
+    ["#4477aa", GREEN, "#ee6677", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222"];
+/// The second colour: a second series is often of fixed bugs, and these are no alarm.
+const GREEN: &str = "#228833";
 /// The style for light and dark, as for pictures of executions.
 const STYLE: &str = ".plot{color:#1b1d21;background:#fff}\
     @media(prefers-color-scheme:dark){.plot{color:#e7e9ec;background:#15171b}}";
@@ -17,6 +19,9 @@ const HIGH: f64 = 240.0;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 34.0;
 const BELOW: f64 = 44.0;
+/// The width of the widest digits in a label, and the space between two labels.
+const LETTER: f64 = 7.7;
+const GAP: f64 = 16.0;
 
 /// How a vertical axis maps values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,9 +166,9 @@ impl Panel {
             y + HIGH
         );
         let slot = WIDE / self.groups.len().max(1) as f64;
-        // Leaves out labels that would overlap.
+        // Leaves out labels that would overlap or touch.
         let widest = self.groups.iter().map(|g| g.chars().count()).max().unwrap_or(1);
-        let every = ((widest as f64 * 7.0 / slot).ceil() as usize).max(1);
+        let every = (((widest as f64 * LETTER + GAP) / slot).ceil() as usize).max(1);
         for (g, name) in self.groups.iter().enumerate().filter(|(g, _)| g % every == 0) {
             let _ = writeln!(
                 out,

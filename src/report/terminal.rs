@@ -8,7 +8,9 @@ use std::fmt::Write;
 use super::baseline::CALIBRATION;
 use super::evidence::{Evidence, Execution, presence_lines};
 use super::verdict::Colour;
-use super::{Class, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
+use super::{
+    Class, Finding, Outcomes, Report, State, Status, clause, matrix, number, state_text, table,
+};
 
 /// How much is shown, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -326,6 +328,8 @@ fn evidence(f: &Finding, e: &Evidence, out: &mut String) {
         for edge in &failed.edges {
             let _ = writeln!(out, "      {} -{}-> {}", edge.from, edge.edge, edge.to);
         }
+        let _ = writeln!(out, "    in words: {}", clause::sentence(run, failed));
+        let _ = writeln!(out, "    that cannot be: {}", clause::argument(run, failed).clause);
     }
 }
 

@@ -10,6 +10,7 @@ use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
 use serde::{Deserialize, Serialize};
 
+use super::audited::Audited;
 use super::{Report, Status, number};
 
 /// The exit status of a run that did not judge all that was asked.
@@ -81,6 +82,9 @@ pub struct Verdict {
     /// How many more tests are undefined.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub more_undefined: u64,
+    /// What the audit of the cache covered, if the pipeline asks for one; absent in a stable report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audited>,
     /// The comparisons without a result by stage and kind of failure, for decisions during the run.
     #[serde(skip)]
     pub failed: Vec<Lost>,
@@ -318,6 +322,7 @@ impl Verdict {
             ));
         }
         out.extend(self.undefined_lines());
+        out.extend(self.audit.map(|audit| format!("audit: {}", audit.words())));
         out
     }
 
@@ -344,6 +349,9 @@ impl Verdict {
             *self.not_compared.entry(why.clone()).or_default() += n;
         }
         self.more_undefined += other.more_undefined;
+        if let Some(audit) = other.audit {
+            self.audit.get_or_insert_default().add(audit);
+        }
         self.errors += other.errors;
         self.stopped |= other.stopped;
         let more = other.only.iter().filter(|stage| !self.only.contains(stage));

@@ -36,7 +36,9 @@ pub fn arch_of(model: &str) -> Option<Arch> {
         "armv7" | "aarch32" => Arch::Arm,
         "ppc" | "herding-cats" => Arch::Ppc,
         "mips" | "mips-sync" | "mips-weak" => Arch::Mips,
-        "rc11" | "rc11-lb" | "c11" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => Arch::C,
+        "rc11" | "rc11-lb" | "c11" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => {
+            Arch::C
+        }
         "llvm" => Arch::Llvm,
         "ptx" => Arch::Ptx,
         "spirv" | "spirv-opencl" => Arch::Spirv,

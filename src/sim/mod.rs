@@ -30,6 +30,7 @@ mod states;
 mod steps;
 mod symmetry;
 mod theory;
+pub mod touched;
 mod unfold;
 mod valuation;
 mod visible;
@@ -89,6 +90,8 @@ pub struct Options {
     pub engine: Engine,
     /// The meaning of a plain access (`*x`) to an atomic object of C.
     pub plain_atomic: PlainAtomic,
+    /// Whether a test of which every execution is cut has no outcome; otherwise that is an error.
+    pub may_be_endless: bool,
 }
 
 impl Default for Options {
@@ -99,6 +102,7 @@ impl Default for Options {
             memory: MEMORY,
             engine: Engine::Auto,
             plain_atomic: PlainAtomic::default(),
+            may_be_endless: false,
         }
     }
 }
@@ -327,10 +331,11 @@ impl Simulator {
             return Err(Diag::new(format!("{}: {error}", test.name)));
         }
         // Executions beyond the bound may have any outcome.
-        if cut && results.outcomes.is_empty() {
+        let endless = cut && results.outcomes.is_empty();
+        if endless && !options.may_be_endless {
             return Err(all_cut(test, options));
         }
-        let empty = match results.outcomes.is_empty() {
+        let empty = match results.outcomes.is_empty() && !endless {
             true => Some(self.why_none(test, &program, model, options)?),
             false => None,
         };

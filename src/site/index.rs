@@ -4,13 +4,12 @@
 
 use std::fmt::Write;
 
-use litmake_history::lives::{Bug, Change, History};
+use litmake_history::lives::{Bug, Change, History, State};
 use litmake_history::tell;
-use litmake_report::number;
 use litmake_report::page::{self, Column, escaped};
 use litmake_report::plot::{Panel, Scale, svg};
 
-use crate::{begin, bug_link, end, run_link, state, tracker};
+use crate::{begin, bug_link, end, run_link, state_cell, tracker};
 
 /// The number of runs in trends, the last ones.
 const NIGHTS: usize = 365;
@@ -26,11 +25,12 @@ pub fn runs(history: &History, version: &str) -> String {
     let (colour, said) = tell::headline(history, last);
     let _ = writeln!(
         out,
-        "<p>The last run, {}: <b class=\"{}\">{}</b>; {} open.</p>",
+        "<p>The last run, {}: <b class=\"{}\">{}</b>; {}. \
+         <a href=\"feed.xml\">Feed</a></p>",
         run_link(history, last),
         colour.class(),
         escaped(&said),
-        number(open[last], "bug")
+        to_do(history)
     );
     let _ = writeln!(out, "<p>{}</p>", escaped(&history.runs[last].verdict().words()));
     for change in [Change::New, Change::Reopened, Change::Fixed] {
@@ -75,6 +75,17 @@ pub fn runs(history: &History, version: &str) -> String {
     }
     page::end_list(&mut out);
     end(version, out)
+}
+
+/// How many bugs somebody has to act on, by state, each with a link to them.
+fn to_do(history: &History) -> String {
+    let told = [State::Open, State::Flaky, State::Sent].into_iter().filter_map(|state| {
+        let count = history.bugs.iter().filter(|b| b.state == state).count();
+        let name = state.name();
+        (count > 0).then(|| format!("<a href=\"bugs.html?state={name}\">{count} {name}</a>"))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { "no bug is open".to_string() } else { told.join(", ") }
 }
 
 /// The bugs with a change of this kind in a run.
@@ -145,26 +156,28 @@ pub fn bugs(history: &History, version: &str) -> String {
             ("compiler", Column::Choice),
             ("first seen", Column::Text),
             ("last seen", Column::Text),
+            ("first bad", Column::Text),
+            ("last good", Column::Text),
             ("runs", Column::Number),
             ("owner", Column::Choice),
             ("tracker", Column::Text),
         ],
         &mut out,
     );
-    let mut list: Vec<&Bug> = history.bugs.iter().collect();
-    list.sort_by(|a, b| (a.state, b.first, &a.id).cmp(&(b.state, a.first, &b.id)));
-    for bug in list {
+    for bug in history.by_state() {
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td class=\"wide\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td>{}<td class=\"wide\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
             bug_link(bug),
-            state(bug),
+            state_cell(bug),
             escaped(&bug.title),
             bug.class.name(),
             escaped(&bug.family),
             run_link(history, bug.first),
             run_link(history, bug.last),
+            escaped(bug.spans.last().map_or("", |span| &span.first_bad)),
+            escaped(bug.spans.last().and_then(|span| span.last_good.as_deref()).unwrap_or("")),
             bug.nights,
             escaped(bug.owner.as_deref().unwrap_or("")),
             tracker(bug.tracker.as_deref().unwrap_or("")),

@@ -1,10 +1,11 @@
 //! Writes a record of runs as a static site: an index of runs with trends, all bugs, a matrix of
-//! compilers against bugs, and a page for each bug and each run. The pages need no server and no
+//! compilers against bugs, a page for each bug and each run, and a feed. The pages need no server and no
 //! network.
 //!
 //! It does not know where the record is stored, nor how runs work.
 
 mod bug;
+mod feed;
 mod index;
 mod matrix;
 mod run;
@@ -28,8 +29,8 @@ pub struct File {
 const LINKS: [(&str, &str); 3] =
     [("Runs", "index.html"), ("Bugs", "bugs.html"), ("Compilers", "matrix.html")];
 
-/// Every file of the site.
-pub fn files(history: &History, version: &str) -> Vec<File> {
+/// Every file of the site. `base` is the address at which it will be, if that is known.
+pub fn files(history: &History, version: &str, base: Option<&str>) -> Vec<File> {
     let file = |name: &str, content: String| File { name: name.to_string(), content };
     let mut out = vec![
         file("style.css", page::style()),
@@ -37,13 +38,9 @@ pub fn files(history: &History, version: &str) -> Vec<File> {
         file("index.html", index::runs(history, version)),
         file("bugs.html", index::bugs(history, version)),
         file("matrix.html", matrix::matrix(history, version)),
+        file(feed::FILE, feed::feed(history, version, base)),
     ];
-    out.extend(
-        history
-            .bugs
-            .iter()
-            .map(|b| File { name: bug_file(&b.id), content: bug::bug(history, b, version) }),
-    );
+    out.extend(history.bugs.iter().flat_map(|b| bug::files(history, b, version)));
     out.extend((0..history.runs.len()).map(|at| File {
         name: run_file(&history.runs[at]),
         content: run::run(history, at, version),
@@ -52,10 +49,15 @@ pub fn files(history: &History, version: &str) -> Vec<File> {
 }
 
 /// Writes the site, and returns the number of its files and bytes. Older pages are overwritten.
-pub fn write(history: &History, version: &str, folder: &Path) -> Result<(usize, u64)> {
+pub fn write(
+    history: &History,
+    version: &str,
+    base: Option<&str>,
+    folder: &Path,
+) -> Result<(usize, u64)> {
     std::fs::create_dir_all(folder)
         .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-    let all = files(history, version);
+    let all = files(history, version, base);
     let mut bytes = 0;
     for file in &all {
         let path = folder.join(&file.name);
@@ -71,7 +73,11 @@ pub fn write(history: &History, version: &str, folder: &Path) -> Result<(usize, 
 }
 
 fn begin(title: &str, current: &str) -> String {
-    page::begin(title, Assets::Beside, &LINKS, current)
+    let head = format!(
+        "<link rel=\"alternate\" type=\"application/atom+xml\" title=\"Bugs\" href=\"{}\"></head>",
+        feed::FILE
+    );
+    page::begin(title, Assets::Beside, &LINKS, current).replacen("</head>", &head, 1)
 }
 
 fn end(version: &str, mut out: String) -> String {
@@ -101,15 +107,23 @@ fn minute(run: &Run) -> String {
     run.date.to_string().chars().take(16).collect::<String>().replace('T', " ")
 }
 
-/// The state of a bug as a coloured word.
+/// The state of a bug as a coloured word, with the bug of which it is a duplicate.
 fn state(bug: &Bug) -> String {
     use litmake_history::lives::State;
     let class = match bug.state {
-        State::Open => "bad",
-        State::Flaky => "warn",
-        State::Fixed => "good",
+        State::Open => " bad",
+        State::Flaky | State::Sent => " warn",
+        State::Fixed => " good",
+        State::WontFix | State::Duplicate | State::Invalid | State::Expected => "",
     };
-    format!("<span class=\"tag {class}\">{}</span>", bug.state.name())
+    let other = bug.duplicate_of.as_ref().filter(|_| bug.state == State::Duplicate);
+    let other = other.map(|id| format!(" of <a href=\"{}\">{id}</a>", bug_file(id)));
+    format!("<span class=\"tag{class}\">{}</span>{}", bug.state.name(), other.unwrap_or_default())
+}
+
+/// The cell of a table with the state, by which rows are chosen.
+fn state_cell(bug: &Bug) -> String {
+    format!("<td data-v=\"{}\">{}</td>", bug.state.name(), state(bug))
 }
 
 /// The issue of a bug; an address becomes a link.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::guard::Guard;
+use super::guard::{Asked, Guard};
 use super::probes::{self, Question};
 use super::said::said;
 use litmake_base::diag;
@@ -35,6 +35,7 @@ struct Libraries {
 #[derive(Default)]
 pub struct Compilers {
     looks: Arc<Looks>,
+    told: Arc<Mutex<BTreeSet<String>>>,
     known: Mutex<Known>,
     /// If given, only the compilers of the profiles with these names are looked up.
     only: Option<BTreeSet<String>>,
@@ -46,6 +47,15 @@ pub struct Compilers {
 struct Known {
     found: HashMap<Digest, Found>,
     notes: BTreeSet<String>,
+}
+
+/// A reason to look compilers up again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// A file of some compiler changed after the compiler was looked up.
+    Changed(PathBuf),
+    /// Some compiler looked at this path, or property of the process, for the first time.
+    LooksElsewhere(String),
 }
 
 /// The compiler of a profile, its libraries, and their parts of a stage's fingerprint.
@@ -109,21 +119,26 @@ impl Compilers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Warnings for people about compilers that cannot be identified completely, each once.
-    pub fn notes(&self) -> Vec<String> {
-        self.known().notes.iter().cloned().collect()
+    /// Warnings for people about compilers that cannot be identified completely, without those that
+    /// were taken before.
+    pub fn take_notes(&self) -> Vec<String> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.known().notes.clone();
+        notes.extend(self.looks.notes());
+        notes.into_iter().filter(|note| told.insert(note.clone())).collect()
     }
 
     /// Goes on with what others looked at, so that guards that were made before stay in force.
     pub fn goes_on_from(&mut self, before: &Compilers) {
         self.looks = before.looks.clone();
+        self.told = before.told.clone();
         self.looks.begin_anew();
     }
 
-    /// A file of some compiler that changed after the compiler was looked up. Work with such a
-    /// compiler is left undone: the compilers have to be looked up again.
-    pub fn moved(&self) -> Option<PathBuf> {
-        self.looks.moved()
+    /// Why the compilers have to be looked up again, if so: some work with them is left undone.
+    pub fn moved(&self) -> Option<Moved> {
+        let beyond = || self.looks.widened().map(Moved::LooksElsewhere);
+        self.looks.moved().map(Moved::Changed).or_else(beyond)
     }
 
     /// Looks up the compilers of some profiles in parallel: a look-up runs the compiler several
@@ -190,7 +205,7 @@ impl Compilers {
                 };
             }
         };
-        let said = found.unseen.iter().map(|what| {
+        let said = found.unseen.iter().flatten().map(|what| {
             format!(
                 "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
                  `inputs` in the profile",
@@ -203,16 +218,21 @@ impl Compilers {
             digest: found.digest,
             runtime: libraries.runtime,
             libraries: libraries.digest,
-            guard: Guard::new(&self.looks, vec![found.evidence, libraries.evidence]),
+            guard: Guard::new(
+                &self.looks,
+                vec![found.evidence, libraries.evidence],
+                Asked { question: found.question, unseen: found.unseen },
+            ),
             is_away: false,
         }
     }
 
     /// The digest of a tool that is no compiler, and a guard for it.
     pub fn other(&self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
-        let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
-        let digest = fingerprint::digest(&evidence);
-        (digest, Guard::new(&self.looks, vec![evidence]))
+        let answer = fingerprint::of_tool(program, &self.looks, records);
+        let digest = fingerprint::digest(&answer.evidence);
+        let asked = Asked { question: answer.question, unseen: Some(answer.unseen) };
+        (digest, Guard::new(&self.looks, vec![Arc::new(answer.evidence)], asked))
     }
 }
 

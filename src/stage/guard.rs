@@ -5,24 +5,47 @@
 //! If the files are as they were, the work is done again at once. If they differ, it is left undone,
 //! and whoever runs it identifies the compilers again and goes on with the new keys.
 //!
+//! All tools that the work runs are observed, too. What they look at beyond the evidence, because of
+//! a test that is unlike the one with which the compiler was identified, becomes evidence: the work
+//! is left undone in the same way, and is done again under a key that has these looks in it.
+//!
 //! This file does not know what a stage does.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use litmake_base::digest::Digest;
 use litmake_base::failure::Lasting;
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
+use litmake_toolchain::ask::{Wider, blind_to};
 use litmake_toolchain::evidence::{Evidence, Looks, Moment, Standing};
+use litmake_toolchain::process::{Sight, Watch};
+use litmake_toolchain::trace::Trace;
 
 /// How often work is done again whose files are touched while it is on.
 const AGAIN: usize = 3;
 
-/// Evidence that must be unchanged after the work is done.
+/// In how many rounds of a run looks beyond the evidence are added to it. A tool that still finds
+/// others looks at other paths each time.
+const ROUNDS: usize = 3;
+
+/// The question by which a tool was identified.
+#[derive(Clone, PartialEq)]
+pub struct Asked {
+    /// Its key.
+    pub question: Digest,
+    /// What the tool is known to do that cannot be observed; `None` if that does not matter.
+    pub unseen: Option<BTreeSet<String>>,
+}
+
+/// Evidence that must be unchanged after the work is done, and must have all that the work looks at.
 #[derive(Clone, Default)]
 pub struct Guard {
     looks: Arc<Looks>,
     evidence: Vec<Arc<Evidence>>,
+    asked: Vec<Asked>,
 }
 
 /// Two guards are equal if their evidence is; what was looked at does not count.
@@ -34,8 +57,8 @@ impl PartialEq for Guard {
 
 impl Guard {
     /// A guard for evidence.
-    pub fn new(looks: &Arc<Looks>, evidence: Vec<Arc<Evidence>>) -> Guard {
-        Guard { looks: looks.clone(), evidence }
+    pub fn new(looks: &Arc<Looks>, evidence: Vec<Arc<Evidence>>, asked: Asked) -> Guard {
+        Guard { looks: looks.clone(), evidence, asked: vec![asked] }
     }
 
     /// Joins two guards. All guards of a run share what they looked at.
@@ -46,6 +69,7 @@ impl Guard {
                 self.evidence.push(evidence);
             }
         }
+        self.asked.extend(other.asked);
         self
     }
 
@@ -70,6 +94,74 @@ impl Guard {
             }
         }
         out
+    }
+
+    /// Whether work looked at nothing beyond the evidence. If it did, the looks become evidence when
+    /// the tools are identified the next time, and the work has to be done again then.
+    pub fn covers(&self, sight: Sight, records: &dyn Records) -> bool {
+        let Sight { trace: mut beyond, blind } = sight;
+        if let Some(what) = blind.as_deref().map(blind_to) {
+            let knows = |asked: &Asked| asked.unseen.as_ref().is_none_or(|u| u.contains(&what));
+            // Another run may be able to follow it, so this is nothing to keep.
+            if !self.asked.iter().any(knows) {
+                self.looks.note(format!("results of this run may depend on {what}"));
+            }
+        }
+        for evidence in &self.evidence {
+            beyond.looked = evidence.beyond(&beyond.looked);
+            beyond.asked = evidence.unasked(&beyond.asked);
+        }
+        // What work changes itself is no evidence for it.
+        let is_told = |path: &PathBuf| {
+            let unseen = self.asked.iter().filter_map(|asked| asked.unseen.as_ref());
+            unseen.into_iter().any(|unseen| Trace::is_told_to_keep(unseen, path))
+        };
+        let left = std::mem::take(&mut beyond.left);
+        let looked = |path: &PathBuf| {
+            self.evidence.iter().any(|evidence| evidence.has(path))
+                || beyond.looked.iter().any(|(looked, _)| looked == path)
+        };
+        let state: BTreeSet<PathBuf> = left.into_iter().filter(looked).collect();
+        beyond.looked.retain(|(path, _)| !state.contains(path) && !is_told(path));
+        let has_inputs = |place: &Path| {
+            let is_input = |path: &Path| path.starts_with(place) && path.is_file();
+            self.evidence.iter().any(|evidence| evidence.has_file_below(place, &state))
+                || beyond.looked.iter().any(|(path, _)| is_input(path))
+        };
+        let new = state.iter().filter(|path| !is_told(path)).cloned().collect();
+        let mut kept = Trace::default();
+        kept.keeps(&new, &has_inputs);
+        beyond.unseen.extend(kept.unseen);
+        for asked in &self.asked {
+            match &asked.unseen {
+                Some(known) => beyond.unseen.retain(|what| !known.contains(what)),
+                None => beyond.unseen.clear(),
+            }
+        }
+        // Whichever tool of several it was: all of them are in the key.
+        let is_new = !beyond.is_empty() || !state.is_empty();
+        let Some(Asked { question, .. }) = self.asked.first().filter(|_| is_new) else {
+            return true;
+        };
+        static KEEPING: Mutex<()> = Mutex::new(());
+        let _one = KEEPING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wider = Wider::of(*question, records);
+        if wider.is_restless {
+            beyond = Trace { unseen: beyond.unseen, ..Trace::default() };
+        }
+        let is_kept = |path: &PathBuf| wider.trace.looked.iter().any(|(looked, _)| looked == path);
+        if beyond.is_empty() && !state.iter().any(is_kept) {
+            return true;
+        }
+        let first = told(&beyond, &state);
+        if self.looks.widen(*question, &first) > ROUNDS {
+            wider.is_restless = true;
+            wider.trace.unseen.insert(format!("paths that are others each time, such as {first}"));
+        }
+        wider.trace.looked.retain(|(path, _)| !state.contains(path));
+        wider.trace.extend(beyond);
+        wider.keep(*question, records);
+        false
     }
 
     /// Whether the files are known to have changed.
@@ -111,10 +203,15 @@ impl<M: Map> Map for Guarded<M> {
                 return undone();
             }
             let since = self.guard.now();
+            let watch = Watch::new();
             let out = self.work.run(items, context);
+            let sight = watch.take();
             // Results of work that broke or was stopped are not kept anyway.
             if out.iter().all(|outcome| outcome.lasting() == Lasting::Never) {
                 return out;
+            }
+            if !self.guard.covers(sight, records) {
+                return undone();
             }
             match self.guard.standing(since, records) {
                 Standing::Unchanged => return out,
@@ -127,4 +224,12 @@ impl<M: Map> Map for Guarded<M> {
         }
         undone()
     }
+}
+
+/// The first of some looks, in words.
+fn told(beyond: &Trace, state: &BTreeSet<PathBuf>) -> String {
+    let looked = beyond.looked.first().map(|(path, _)| path);
+    let path = looked.or(state.first()).map(|path| path.display().to_string());
+    let asked = || beyond.asked.first().map(|property| property.name().to_string());
+    path.or_else(asked).or_else(|| beyond.unseen.first().cloned()).unwrap_or_default()
 }

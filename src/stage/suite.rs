@@ -27,9 +27,12 @@ impl Suites {
         let mut all = BTreeMap::new();
         let size = size(node, options)?;
         for word in options.suite.iter() {
-            let tests: Vec<Test> = match (Suite::named(&word.value), machine::suite(&word.value)?) {
-                (Some(suite), _) => suite.tests(size)?,
-                (None, Some(tests)) => tests,
+            let mut add = |test: Test| {
+                all.insert(test.name.as_str().into(), litmus::write(&test).into_bytes());
+            };
+            match (Suite::named(&word.value), machine::suite(&word.value)?) {
+                (Some(suite), _) => suite.each(size, &mut add)?,
+                (None, Some(tests)) => tests.into_iter().for_each(add),
                 (None, None) => {
                     let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
                     names.extend(machine::SUITES);
@@ -37,9 +40,6 @@ impl Suites {
                     return Err(Diag::at(&node.source, word.span, message)
                         .help(format!("the suites are {}", names.join(", "))));
                 }
-            };
-            for test in tests {
-                all.insert(test.name.as_str().into(), litmus::write(&test).into_bytes());
             }
         }
         let limit = options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize);

@@ -3,9 +3,8 @@
 //!
 //! It does not know what is asked.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -13,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, Looks};
-use super::process::{self, Ended, Request};
-use super::trace::{self, Look, Property};
+use super::process::{self, Ended, Request, Sight};
+use super::trace::{Look, Trace};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
@@ -27,65 +26,109 @@ pub struct Answer<T> {
     pub evidence: Evidence,
     /// Actions of the programs that cannot be observed, for people.
     pub unseen: BTreeSet<String>,
+    /// The key of the question.
+    pub question: Digest,
 }
 
 /// Runs the programs that answer a question, and records what they look at.
 #[derive(Default)]
 pub struct Watched {
-    looked: RefCell<BTreeSet<(PathBuf, Look)>>,
-    asked: RefCell<BTreeSet<Property>>,
-    unseen: RefCell<BTreeSet<String>>,
+    seen: RefCell<Trace>,
     /// Whether some program could not be traced, so that the evidence is incomplete.
-    lost: RefCell<bool>,
+    lost: Cell<bool>,
 }
 
 impl Watched {
     /// Runs a program; files in `own` are not evidence.
     pub fn run(&self, request: &Request, own: Option<&Path>) -> Ended {
-        let mut pause = Duration::from_millis(20);
-        let mut attempts = 0;
-        loop {
-            match trace::run(request, own) {
-                Ok((ended, trace)) => {
-                    self.looked.borrow_mut().extend(trace.looked);
-                    self.asked.borrow_mut().extend(trace.asked);
-                    self.unseen.borrow_mut().extend(trace.unseen);
-                    return ended;
-                }
-                Err(e) if attempts < 5 && process::is_passing(&e) => {
-                    std::thread::sleep(pause);
-                    pause *= 2;
-                    attempts += 1;
-                }
-                Err(e) => return self.run_unseen(request, &e),
-            }
-        }
-    }
-
-    fn run_unseen(&self, request: &Request, why: &io::Error) -> Ended {
-        let ended = process::run(request);
-        if !matches!(ended, Ended::NotStarted(_)) {
-            self.lost.replace(true);
-            self.unseen.borrow_mut().insert(format!("anything: it cannot be followed ({why})"));
-            self.looked.borrow_mut().insert((request.program.to_path_buf(), Look::Content));
+        let (ended, Sight { trace, blind }) = process::observe(request, own);
+        let mut seen = self.seen.borrow_mut();
+        seen.extend(trace);
+        if let Some(why) = blind {
+            self.lost.set(true);
+            seen.unseen.insert(blind_to(&why));
+            seen.looked.insert((request.program.to_path_buf(), Look::Content));
         }
         ended
     }
 
     /// Records a look that no traced program made.
     pub fn look(&self, path: PathBuf, look: Look) {
-        self.looked.borrow_mut().insert((path, look));
+        self.seen.borrow_mut().looked.insert((path, look));
     }
 
     /// Whether some program could not be traced.
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        self.lost.get()
+    }
+}
+
+/// Leaves out the looks at what the programs changed themselves, and tells of it.
+pub fn without_state(mut seen: Trace) -> Trace {
+    let left = std::mem::take(&mut seen.left);
+    let looked = |path: &PathBuf| {
+        let from = (path.clone(), Look::Kind);
+        seen.looked.range(from..).next().is_some_and(|(next, _)| next == path)
+    };
+    let state: BTreeSet<PathBuf> = left.into_iter().filter(looked).collect();
+    seen.looked.retain(|(path, _)| !state.contains(path));
+    let inputs: Vec<PathBuf> =
+        seen.looked.iter().map(|(path, _)| path).filter(|path| path.is_file()).cloned().collect();
+    seen.keeps(&state, &|place| inputs.iter().any(|path| path.starts_with(place)));
+    seen
+}
+
+/// The words for a program that cannot be observed.
+pub fn blind_to(why: &str) -> String {
+    format!("anything: it cannot be followed ({why})")
+}
+
+/// What programs look at beyond what they looked at for the answer to a question. It is part of the
+/// answer's evidence from then on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wider {
+    /// The looks.
+    pub trace: Trace,
+    /// Whether the programs look at other paths each time, so that no more of them are kept.
+    pub is_restless: bool,
+}
+
+impl Wider {
+    /// What is kept for a question.
+    pub fn of(question: Digest, known: &dyn Records) -> Wider {
+        let bytes = known.get(&[Wider::key(question)]).pop().flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Keeps this for a question.
+    pub fn keep(&self, question: Digest, known: &dyn Records) {
+        if let Ok(value) = serde_json::to_vec(self) {
+            let key = Wider::key(question);
+            known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
+        }
+    }
+
+    fn key(question: Digest) -> Digest {
+        Keyer::new("wider/1").field("question", &question.0).finish()
     }
 }
 
 /// Answers a question by running programs, or with a stored answer. An answer is stored if `ask`
 /// returns true and the evidence is complete; otherwise the question is asked again.
 pub fn ask<T: Serialize + DeserializeOwned>(
+    key: Digest,
+    looks: &Looks,
+    known: &dyn Records,
+    ask: impl Fn(&Watched) -> (T, bool),
+) -> Answer<T> {
+    let mut answer = answered(key, looks, known, ask);
+    let Trace { looked, asked, unseen, .. } = Wider::of(key, known).trace;
+    answer.evidence = answer.evidence.with(Evidence::collect(looked, asked, looks, known));
+    answer.unseen.extend(unseen);
+    answer
+}
+
+fn answered<T: Serialize + DeserializeOwned>(
     key: Digest,
     looks: &Looks,
     known: &dyn Records,
@@ -104,7 +147,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
         let watched = Watched::default();
         let (value, keep) = ask(&watched);
         let lost = watched.is_lost();
-        let (looked, asked) = (watched.looked.into_inner(), watched.asked.into_inner());
+        let Trace { looked, asked, unseen, .. } = without_state(watched.seen.into_inner());
         let evidence = Evidence::collect(looked, asked, looks, known);
         // A file that changed during the question may have been read half old and half new.
         let torn = evidence.changed_since(start);
@@ -113,7 +156,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
             std::thread::sleep(Duration::from_millis(50));
             continue;
         }
-        let answer = Answer { value, evidence, unseen: watched.unseen.into_inner() };
+        let answer = Answer { value, evidence, unseen, question: key };
         if keep
             && !torn
             && !lost
@@ -127,7 +170,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
 
 /// The key of a question to a program with these arguments and this environment.
 pub fn key(what: &str, program: &Path, args: &[String], env: &BTreeMap<String, String>) -> Keyer {
-    let mut key = Keyer::new("ask/1");
+    let mut key = Keyer::new("ask/2");
     key.add("what", what.as_bytes());
     key.add("program", program.as_os_str().as_encoded_bytes());
     for arg in args {

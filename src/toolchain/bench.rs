@@ -64,12 +64,14 @@ impl<'a> Bench<'a> {
             Language::Glsl => (Vec::new(), vec!["-o", "test.o"]),
             // naga derives the format from the name of the output file, which comes last.
             Language::Wgsl => (Vec::new(), Vec::new()),
+            // A command of the profile links it.
+            Language::Go => (Vec::new(), vec!["-p", "main", "-o", "test.o"]),
             Language::Rust => (
                 vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
                 vec!["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
             ),
         };
-        let takes_options = !matches!(language, Language::Rust | Language::Cuda);
+        let takes_options = !matches!(language, Language::Rust | Language::Cuda | Language::Go);
         if takes_options && language.shader().is_none() {
             ours.extend(extra);
         }
@@ -127,6 +129,7 @@ impl<'a> Bench<'a> {
         match self.compiler.profile.language {
             Language::Cuda
             | Language::Rust
+            | Language::Go
             | Language::OpenCl
             | Language::Glsl
             | Language::Wgsl

@@ -150,6 +150,7 @@ impl Compiler<'_> {
             | Language::Cpp
             | Language::Cuda
             | Language::Rust
+            | Language::Go
             | Language::OpenCl
             | Language::Glsl
             | Language::Wgsl => None,
@@ -328,8 +329,18 @@ impl Compiler<'_> {
         Ok(match self.profile.arch {
             Arch::Ptx => Code::Ptx(ptx::module::Module::read(&text())?),
             Arch::Spirv => Code::Spirv(text().into_owned()),
-            arch => Code::Machine(Image::new(arch, output, self.runtime.libraries())?.into()),
+            _ => Code::Machine(self.image(output)?.into()),
         })
+    }
+
+    /// Machine code, placed in memory.
+    pub(super) fn image(&self, output: &[u8]) -> Result<Image, Failure> {
+        let arch = self.profile.arch;
+        match self.profile.language {
+            // Go has no object files but its own, so the tests are in a program.
+            Language::Go => Image::of_program(arch, output, &[]),
+            _ => Image::new(arch, output, self.runtime.libraries()),
+        }
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -459,7 +470,10 @@ impl Compiler<'_> {
                     params.push(name);
                 }
             }
-            let function = if shader { "main".to_string() } else { options.function_name(&f.name) };
+            let function = match shader {
+                true => "main".to_string(),
+                false => language.function_symbol(&options.function_name(&f.name)),
+            };
             threads.push((function, params));
         }
         Ok(Frame { init, globals, threads, locals })

@@ -146,6 +146,7 @@ impl Compiler<'_> {
     fn has_passes(&self) -> Result<(), Failure> {
         match self.profile.language {
             Language::Rust => Err(Failure::unsupported("passes of rustc")),
+            Language::Go => Err(Failure::unsupported("passes of Go's compiler")),
             _ => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::trace::{Look, Property};
+use super::trace::{LIMITS, Look, Property};
 use litmake_base::content::{Stamp, content_of};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::file;
@@ -48,6 +48,43 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// The looks that this evidence does not cover.
+    pub fn beyond(&self, looked: &BTreeSet<(PathBuf, Look)>) -> BTreeSet<(PathBuf, Look)> {
+        looked.iter().filter(|(path, look)| !self.covers(path, *look)).cloned().collect()
+    }
+
+    /// The properties of the process that this evidence does not cover.
+    pub fn unasked(&self, asked: &BTreeSet<Property>) -> BTreeSet<Property> {
+        asked.iter().filter(|property| !self.process.contains_key(property)).copied().collect()
+    }
+
+    /// Whether there was a look at a path.
+    pub fn has(&self, path: &Path) -> bool {
+        self.paths.contains_key(path)
+    }
+
+    /// Whether there is a file below a folder that was looked at and is none of these.
+    pub fn has_file_below(&self, folder: &Path, except: &BTreeSet<PathBuf>) -> bool {
+        let is_file = |seen: &Seen| matches!(seen, Seen::There { mode, .. } if mode & libc::S_IFMT == libc::S_IFREG);
+        let below = self.paths.range(folder.to_path_buf()..);
+        below
+            .take_while(|(path, _)| path.starts_with(folder))
+            .any(|(path, seen)| seen.values().any(is_file) && !except.contains(path))
+    }
+
+    fn covers(&self, path: &Path, look: Look) -> bool {
+        let Some(seen) = self.paths.get(path) else { return false };
+        let at = |look| seen.get(&look);
+        let whole = || at(Look::Content).or(at(Look::Kind));
+        match look {
+            // Both have the kind and the content.
+            Look::Kind | Look::Content => whole().is_some(),
+            // Links on the way to what is there are evidence, too.
+            Look::Link => at(look).is_some() || whole().is_some_and(|s| *s != Seen::Nothing),
+            Look::Names | Look::Attributes => at(look).is_some(),
+        }
+    }
+
     /// Looks at these paths now, and at all links and folders on the way to them.
     pub fn collect(
         looked: impl IntoIterator<Item = (PathBuf, Look)>,
@@ -116,7 +153,7 @@ impl Evidence {
             key.finish()
         };
         let paths = self.paths.iter().map(|(path, seen)| (path.clone(), at(seen)));
-        let process = self.process.iter().map(|(property, value)| (name(*property).into(), *value));
+        let process = self.process.iter().map(|(property, value)| (property.name().into(), *value));
         paths.chain(process).collect()
     }
 
@@ -198,6 +235,11 @@ struct Sights {
     changes: u64,
     /// Paths at which evidence was found to be wrong.
     moved: BTreeSet<PathBuf>,
+    /// For each question, how often its evidence was found to be too narrow, and in this round the
+    /// first look beyond it.
+    widened: HashMap<Digest, (usize, Option<String>)>,
+    /// Warnings for people.
+    notes: BTreeSet<String>,
 }
 
 struct Sight {
@@ -259,7 +301,38 @@ impl Looks {
 
     /// Forgets everything that was seen, before compilers are identified again.
     pub fn begin_anew(&self) {
-        *self.lock() = Sights::default();
+        let sights = &mut *self.lock();
+        let mut widened = std::mem::take(&mut sights.widened);
+        widened.values_mut().for_each(|(_, first)| *first = None);
+        let notes = std::mem::take(&mut sights.notes);
+        *sights = Sights { widened, notes, ..Sights::default() };
+    }
+
+    /// Adds a warning for people.
+    pub fn note(&self, what: String) {
+        self.lock().notes.insert(what);
+    }
+
+    /// The warnings so far.
+    pub fn notes(&self) -> BTreeSet<String> {
+        self.lock().notes.clone()
+    }
+
+    /// Records a look beyond the evidence of a question, in words. Returns how many rounds of the
+    /// run had such looks.
+    pub fn widen(&self, question: Digest, beyond: &str) -> usize {
+        let sights = &mut *self.lock();
+        let (rounds, first) = sights.widened.entry(question).or_default();
+        if first.is_none() {
+            *rounds += 1;
+            *first = Some(beyond.to_string());
+        }
+        *rounds
+    }
+
+    /// A look beyond some evidence, if there was one.
+    pub fn widened(&self) -> Option<String> {
+        self.lock().widened.values().find_map(|(_, first)| first.clone())
     }
 
     /// The present moment. Work that begins now is guarded by [`Looks::standing`].
@@ -420,15 +493,6 @@ fn attributes(path: &Path) -> Digest {
     key.finish()
 }
 
-/// The name of a property, for people.
-fn name(property: Property) -> &'static str {
-    match property {
-        Property::System => "(the name and the kernel of the machine)",
-        Property::User => "(the user)",
-        Property::Processors => "(the number of processors)",
-    }
-}
-
 /// The value of a property of this process, which the programs that it runs have, too.
 fn value(property: Property) -> Digest {
     let mut key = Keyer::new("property/1");
@@ -450,6 +514,12 @@ fn value(property: Property) -> Digest {
         Property::Processors => {
             let may_use = rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count());
             key.add("count", &may_use.to_le_bytes());
+        }
+        Property::Limits => {
+            for which in LIMITS {
+                let limit = rustix::process::getrlimit(which);
+                key.add("limit", format!("{which:?} {limit:?}").as_bytes());
+            }
         }
     }
     key.finish()

@@ -27,7 +27,7 @@ use litmake_base::file;
 use litmake_base::records::{self, Put, Records};
 use litmake_base::stop;
 use litmake_lang::Language;
-use litmake_litmus as litmus;
+use litmake_litmus::{self as litmus, Test};
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 
@@ -44,6 +44,10 @@ const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 const KERNEL_PROBE: &str = "C probe\n{ }\nP0 (int *x) {\n  int r0 = READ_ONCE(*x);\n}\n\
     P1 (int *x) {\n  WRITE_ONCE(*x, 1);\n}\nexists (0:r0=1)\n";
 
+/// The same with the only order that Go has.
+const GO_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  int r0 = atomic_load(x);\n}\n\
+    P1 (atomic_int* x) {\n  atomic_store(x, 1);\n}\nexists (0:r0=1)\n";
+
 /// The same with relaxed accesses.
 const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
     int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\n\
@@ -53,6 +57,7 @@ const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 fn probe(profile: &Profile) -> &'static str {
     match profile.language {
         Language::Kernel => KERNEL_PROBE,
+        Language::Go => GO_PROBE,
         // WGSL has no orders.
         Language::Wgsl => RELAXED_PROBE,
         Language::C
@@ -79,8 +84,11 @@ pub struct Fingerprint {
     pub kind: Kind,
     /// The files that have to be unchanged for this to hold.
     pub evidence: Arc<Evidence>,
-    /// Actions of the compiler that cannot be observed, for people.
-    pub unseen: BTreeSet<String>,
+    /// Actions of the compiler that cannot be observed, for people; `None` if the profile names
+    /// what they depend on.
+    pub unseen: Option<BTreeSet<String>>,
+    /// The key of the question that was asked to see all this.
+    pub question: Digest,
 }
 
 /// Finds and fingerprints a profile's compiler; an error if it is missing.
@@ -114,10 +122,10 @@ pub fn fingerprint(
 }
 
 /// The evidence of another tool, such as a linker: the files that it reads to print its version.
-pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
+pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Answer<()> {
     let (args, env) = (["--version".to_string()], BTreeMap::new());
     let key = ask::key("version", program, &args, &env).finish();
-    let answer = ask::ask(key, looks, known, |watched| {
+    ask::ask(key, looks, known, |watched| {
         let ended = watched.run(&request(program, &args, &env, Path::new("/")), None);
         if watched.is_lost() {
             for (path, look) in without_following(program, &env) {
@@ -125,8 +133,7 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
             }
         }
         ((), matches!(ended, Ended::Exit { code: 0, .. }))
-    });
-    answer.evidence
+    })
 }
 
 /// A digest of everything that was seen, by its path.
@@ -175,9 +182,9 @@ fn of(
         key.add("processor", processor().as_bytes());
     }
     let unseen = match profile.inputs.is_empty() {
-        true => answer.unseen,
+        true => Some(answer.unseen),
         // A profile that names inputs takes responsibility for completeness.
-        false => BTreeSet::new(),
+        false => None,
     };
     let digest = key.finish();
     let told = seen_key(digest);
@@ -187,7 +194,8 @@ fn of(
         known.put(&[Put { kind: records::Kind::Alias, key: told, value: &bytes }]);
     }
     let evidence = Arc::new(evidence);
-    Fingerprint { program, digest, kind: answer.value.unwrap_or_default(), evidence, unseen }
+    let (kind, question) = (answer.value.unwrap_or_default(), answer.question);
+    Fingerprint { program, digest, kind, evidence, unseen, question }
 }
 
 /// The files that a profile names as inputs; a folder stands for everything in it.
@@ -240,6 +248,11 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
     Ok(answer.value.unwrap_or(program))
 }
 
+/// The test by which compilers are identified.
+pub fn probe_test(profile: &Profile) -> Result<Test, Failure> {
+    Ok(litmus::read(&Source::new("probe", probe(profile)))?)
+}
+
 /// Compiles the probe like a test.
 fn compile(
     profile: &Profile,
@@ -247,7 +260,7 @@ fn compile(
     kind: Kind,
     watched: &Watched,
 ) -> Result<(), Failure> {
-    let test = litmus::read(&Source::new("probe", probe(profile)))?;
+    let test = probe_test(profile)?;
     let run = |request: &Request| watched.run(request, Some(request.dir));
     let compiler = Compiler {
         profile,

@@ -14,6 +14,7 @@ use object::{Object, ObjectSymbol};
 
 use super::image::Image;
 use super::image::library::Library;
+use super::lift::stubs::Stub;
 use super::lift::{self, Foreign, Given, Lifted};
 use litmake_base::diag::Span;
 use litmake_base::failure::Failure;
@@ -30,6 +31,9 @@ use litmake_profile::machine;
 
 /// The names of locations behind parameters that the user does not describe, in order.
 pub const NAMES: [&str; 8] = ["x", "y", "z", "u", "v", "w", "a", "b"];
+
+/// The information about a test that names the calls which were not followed, and what they are taken to do.
+pub const CALLS: &str = "Calls";
 
 /// The largest number of parts of an object; an object with more stays one location.
 const MAX_FIELDS: usize = 32;
@@ -196,6 +200,8 @@ pub struct Asked<'a> {
     pub profile: Option<&'a Profile>,
     /// Variables of the code with known values.
     pub known: &'a BTreeMap<String, u64>,
+    /// What calls of some functions are taken to do.
+    pub stubs: &'a BTreeMap<String, Stub>,
 }
 
 /// A thread with everything that is needed to lift it.
@@ -263,6 +269,7 @@ impl Code {
         let image = self.with(&thread.function)?;
         let mut foreign = Foreign {
             result: thread.result.as_ref().and_then(|r| in_register(&r.ty)),
+            stubs: asked.stubs.clone(),
             ..Foreign::default()
         };
         if let (Some(r), None) = (&thread.result, foreign.result) {
@@ -370,6 +377,8 @@ impl Code {
         for b in bound {
             start_of_variables(b, shapes, &used, &mut init);
         }
+        let stubbed: BTreeMap<String, Stub> =
+            lifted.iter().flat_map(|l| l.stubbed.clone()).collect();
         let written: BTreeSet<&String> = lifted.iter().flat_map(|l| &l.written).collect();
         let mut shown: Vec<Place> = written
             .into_iter()
@@ -441,6 +450,11 @@ impl Code {
             (None, None) => return Err("neither a condition nor a source is given".into()),
         };
         out.name = asked.name.to_string();
+        if !stubbed.is_empty() {
+            let words: Vec<String> =
+                stubbed.iter().map(|(name, stub)| format!("{name}={stub}")).collect();
+            out.info.push((CALLS.to_string(), words.join(" ")));
+        }
         if let Some(profile) = asked.profile {
             super::compile::tell_features(&mut out, profile);
         }

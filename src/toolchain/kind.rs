@@ -46,7 +46,8 @@ impl Kind {
         program: &Path,
         run: &dyn Fn(&Request) -> Ended,
     ) -> Option<Kind> {
-        if matches!(profile.language, Language::Rust | Language::Glsl | Language::Wgsl) {
+        use Language::{Glsl, Go, Rust, Wgsl};
+        if matches!(profile.language, Rust | Go | Glsl | Wgsl) {
             return Some(Kind::Other);
         }
         let dir = Scratch::new().ok()?;

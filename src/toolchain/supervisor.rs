@@ -3,22 +3,30 @@
 //!
 //! Orphaned descendants become the supervisor's children, whatever group or session they moved to,
 //! so nothing outlives the supervisor except processes that it may not kill (programs of another
-//! user). If the supervisor itself is killed, the tool dies with it, but not the tool's children.
-//! This module does not know what tools do.
+//! user). If the supervisor itself is killed, the tool dies with it; the tool's children do if they
+//! are observed.
+//!
+//! If litmake asks for it, the supervisor also observes what all of them look at, and tells at the
+//! end. This module does not know what tools do, nor what becomes of what is observed.
 
-use std::ffi::OsString;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use litmake_base::file;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Mode;
-use rustix::process::{self, Pid, Resource, Rlimit, Signal, WaitOptions};
+use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions};
+use serde::{Deserialize, Serialize};
+
+use super::trace::{self, Trace, filter};
 
 /// The first argument of a supervisor. The limits, the tool and the tool's arguments follow.
 const MARK: &str = "--look-after";
@@ -67,25 +75,80 @@ pub fn is_this_program() {
     }
 }
 
+/// Whether a supervisor observes its tool.
+#[derive(Clone, Copy, Debug)]
+pub enum Observe<'a> {
+    /// It does not.
+    No,
+    /// It does, except for files in the tool's own folder, if it has one.
+    Outside(Option<&'a Path>),
+}
+
+impl Observe<'_> {
+    /// As an argument of a supervisor: nothing, or a sign and the folder.
+    fn argument(self) -> OsString {
+        match self {
+            Observe::No => OsString::new(),
+            Observe::Outside(own) => {
+                let mut out = OsString::from("+");
+                out.push(own.map(Path::as_os_str).unwrap_or_default());
+                out
+            }
+        }
+    }
+}
+
+/// The last words of a supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Said {
+    /// The tool did not start, with the number of the error.
+    NotStarted(i32),
+    /// The tool and its descendants looked at this.
+    Saw(Trace),
+    /// The tool ran, but for this reason it could not be observed.
+    Blind(String),
+}
+
+impl Said {
+    /// From the bytes that came over the line.
+    pub fn read(bytes: &[u8]) -> Option<Said> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    fn tell(&self) {
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let mut left = &bytes[..];
+        while !left.is_empty() {
+            match rustix::io::write(io::stdin().as_fd(), left) {
+                Ok(n) => left = &left[n..],
+                Err(rustix::io::Errno::INTR) => {}
+                // Nobody listens any more.
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Whether this program can be a supervisor.
+pub fn is_possible() -> bool {
+    PROGRAM.get().is_some()
+}
+
 /// A command that runs a tool under a supervisor, and the line to the supervisor: closing it ends
 /// everything. The tool's arguments are to be added. `None` if this program cannot be a supervisor.
-pub fn command(tool: &Path, limits: Limits) -> io::Result<Option<(Command, UnixStream)>> {
+pub fn command(
+    tool: &Path,
+    limits: Limits,
+    observe: Observe,
+) -> io::Result<Option<(Command, UnixStream)>> {
     let Some(program) = PROGRAM.get() else { return Ok(None) };
     let (ours, theirs) = UnixStream::pair()?;
     #[expect(clippy::disallowed_methods, reason = "the supervisor of all tools is no tool")]
     let mut command = Command::new(program);
-    command.arg(MARK).arg(limits.memory.to_string()).arg(limits.cpu.to_string()).arg(tool);
+    command.arg(MARK).arg(limits.memory.to_string()).arg(limits.cpu.to_string());
+    command.arg(observe.argument()).arg(tool);
     command.stdin(OwnedFd::from(theirs));
     Ok(Some((command, ours)))
-}
-
-/// The number of the error with which a tool failed to start, as its supervisor reports it.
-pub fn not_started(line: &UnixStream) -> Option<i32> {
-    let mut number = [0; 4];
-    match rustix::io::read(line, &mut number) {
-        Ok(4) => Some(i32::from_ne_bytes(number)),
-        _ => None,
-    }
 }
 
 /// If this process was started as a supervisor, does its work and returns the exit code.
@@ -94,66 +157,148 @@ pub fn asked() -> Option<ExitCode> {
     if args.next()? != MARK {
         return None;
     }
+    let wrong = Some(ExitCode::from(2));
     let mut number = || args.next()?.to_str()?.parse().ok();
-    let (Some(memory), Some(cpu)) = (number(), number()) else { return Some(ExitCode::from(2)) };
-    let Some(tool) = args.next() else { return Some(ExitCode::from(2)) };
-    Some(match look_after(tool, args, Limits { memory, cpu }) {
+    let (Some(memory), Some(cpu)) = (number(), number()) else { return wrong };
+    let (Some(observe), Some(tool)) = (args.next(), args.next()) else { return wrong };
+    let task = Task { tool, args: args.collect(), limits: Limits { memory, cpu } };
+    let own = observe.as_encoded_bytes().strip_prefix(b"+").map(OsStr::from_bytes);
+    let ended = match own {
+        None => task.look_after(),
+        Some(own) => task.observe((!own.is_empty()).then_some(Path::new(own))),
+    };
+    Some(match ended {
         Ok(status) => end_like(status),
         Err(e) => {
-            let number = e.raw_os_error().unwrap_or(libc::EINVAL);
-            let _ = rustix::io::write(io::stdin().as_fd(), &number.to_ne_bytes());
+            Said::NotStarted(e.raw_os_error().unwrap_or(libc::EINVAL)).tell();
             ExitCode::from(127)
         }
     })
 }
 
-/// The status with which the tool ended; `None` if the supervisor ended it.
-fn look_after(
+/// A tool to run.
+struct Task {
     tool: OsString,
-    args: impl Iterator<Item = OsString>,
+    args: Vec<OsString>,
     limits: Limits,
-) -> io::Result<Option<ExitStatus>> {
-    let own = process::getpid();
-    process::set_child_subreaper(Some(own))?;
-    #[expect(clippy::disallowed_methods, reason = "a supervisor runs the one tool it looks after")]
-    let mut command = Command::new(tool);
-    command.args(args).stdin(Stdio::null()).process_group(0);
-    let prepare = move || {
-        for (what, limit) in limits.all() {
-            // A limit that is already lower stays.
-            let _ = process::setrlimit(what, limit);
+}
+
+impl Task {
+    /// The command that runs the tool; `then` is done last in its process.
+    fn command(&self, then: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> Command {
+        let (own, limits) = (process::getpid(), self.limits);
+        #[expect(clippy::disallowed_methods, reason = "a supervisor runs the tool it looks after")]
+        let mut command = Command::new(&self.tool);
+        command.args(&self.args).stdin(Stdio::null()).process_group(0);
+        let prepare = move || {
+            for (what, limit) in limits.all() {
+                // A limit that is already lower stays.
+                let _ = process::setrlimit(what, limit);
+            }
+            set_mask();
+            process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            match process::getppid() == Some(own) {
+                true => then(),
+                false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            }
+        };
+        // SAFETY: between fork and exec there are only system calls.
+        unsafe { command.pre_exec(prepare) };
+        command
+    }
+
+    /// The status with which the tool ended; `None` if the supervisor ended it.
+    fn look_after(&self) -> io::Result<Option<ExitStatus>> {
+        process::set_child_subreaper(Some(process::getpid()))?;
+        let mut child = self.command(|| Ok(())).spawn()?;
+        let ended = match process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            Ok(ended) => ended,
+            Err(e) => {
+                end_all();
+                return Err(e.into());
+            }
+        };
+        let status = match is_closed_before(&ended) {
+            true => None,
+            false => Some(child.wait()?),
+        };
+        end_all();
+        Ok(status)
+    }
+
+    /// The same, with everything observed that the tool and its descendants look at.
+    fn observe(&self, own: Option<&Path>) -> io::Result<Option<ExitStatus>> {
+        process::set_child_subreaper(Some(process::getpid()))?;
+        let filter = filter::program();
+        let then = move || {
+            trace::stop_for_tracer()?;
+            filter::install(&filter)?;
+            IS_TRACED.store(true, Ordering::Relaxed);
+            Ok(())
+        };
+        let mut command = self.command(then);
+        let (mut failed, fail) = io::pipe()?;
+        // SAFETY: this process has no other thread, so its copy is whole.
+        let root = match unsafe { libc::fork() } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                let e = command.exec();
+                let word = (IS_TRACED.load(Ordering::Relaxed), e.raw_os_error());
+                let _ = serde_json::to_writer(&fail, &word);
+                // SAFETY: it ends this copy without ending what belongs to the other one.
+                unsafe { libc::_exit(127) }
+            }
+            root => root,
+        };
+        drop(fail);
+        let Some(pid) = Pid::from_raw(root) else { return Err(io::ErrorKind::NotFound.into()) };
+        let ended = process::pidfd_open(pid, PidfdFlags::empty()).inspect_err(|_| end_all())?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        std::thread::spawn({
+            let is_over = is_over.clone();
+            move || {
+                if is_closed_before(&ended) {
+                    is_over.store(true, Ordering::Relaxed);
+                    let _ = process::pidfd_send_signal(&ended, Signal::KILL);
+                }
+            }
+        });
+        let (status, trace) = trace::follow(root, Path::new(&self.tool), own);
+        end_all();
+        if is_over.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-        set_mask();
-        process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        match process::getppid() == Some(own) {
-            true => Ok(()),
-            false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        let mut word = Vec::new();
+        failed.read_to_end(&mut word)?;
+        match serde_json::from_slice::<(bool, Option<i32>)>(&word) {
+            Err(_) => Said::Saw(trace).tell(),
+            Ok((true, number)) => Said::NotStarted(number.unwrap_or(libc::EINVAL)).tell(),
+            Ok((false, number)) => {
+                let why = io::Error::from_raw_os_error(number.unwrap_or(libc::EINVAL));
+                let status = self.look_after()?;
+                Said::Blind(why.to_string()).tell();
+                return Ok(status);
+            }
         }
-    };
-    // SAFETY: between fork and exec there are only system calls.
-    unsafe { command.pre_exec(prepare) };
-    let mut child = command.spawn()?;
-    let ended = match process::pidfd_open(Pid::from_child(&child), process::PidfdFlags::empty()) {
-        Ok(ended) => ended,
-        Err(e) => {
-            end_all();
-            return Err(e.into());
-        }
-    };
+        Ok(Some(status))
+    }
+}
+
+/// Whether the process that becomes the tool has asked to be traced.
+static IS_TRACED: AtomicBool = AtomicBool::new(false);
+
+/// Waits until the tool has ended or litmake has closed the line; says whether the line was first.
+fn is_closed_before(ended: &OwnedFd) -> bool {
     let line = io::stdin();
-    let line = line.as_fd();
-    let status = loop {
-        let mut fds =
-            [PollFd::from_borrowed_fd(line, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+    loop {
+        let mut fds = [PollFd::new(&line, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         match poll(&mut fds, None) {
-            Ok(_) if !fds[1].revents().is_empty() => break Some(child.wait()?),
+            Ok(_) if !fds[1].revents().is_empty() => return false,
             Ok(_) if fds[0].revents().is_empty() => {}
             Err(rustix::io::Errno::INTR) => {}
-            _ => break None,
+            _ => return true,
         }
-    };
-    end_all();
-    Ok(status)
+    }
 }
 
 /// Kills the children of this process, and their children, which become its own, until none is

@@ -1,13 +1,15 @@
-//! Implements the operations of `<stdatomic.h>` with the assembly of a mapping.
+//! Implements the operations of `<stdatomic.h>` with the assembly of a mapping, or by calls of functions.
 //!
 //! Each row becomes a function of inline assembly, so that the profile's compiler chooses registers
-//! and compiles everything else. This module does not know what the assembly means.
+//! and compiles everything else. This module does not know what the code means.
 
 use std::fmt::Write;
 
 use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
-use litmake_profile::mapping::{OPERATIONS, ORDERS, Operation, Table, WIDTHS, places};
+use litmake_profile::mapping::{
+    Call, OPERATIONS, ORDERS, Operation, Table, WIDTHS, called, places,
+};
 
 /// The definitions that a translation unit with this text needs.
 pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, Failure> {
@@ -95,6 +97,11 @@ fn function_text(
     code: &[String],
     arch: Arch,
 ) -> Result<String, Failure> {
+    if let [line] = code
+        && let Some(call) = called(line)
+    {
+        return call_text(of, function, &call, line);
+    }
     let mut used: Vec<&str> = Vec::new();
     let mut lines = Vec::new();
     for line in code {
@@ -111,6 +118,7 @@ fn function_text(
                         "result" => !["store", "fence"].contains(&of.name),
                         "value" => !["load", "fence"].contains(&of.name),
                         "expected" => of.name == "compare_exchange",
+                        "found" | "order" | "failure" | "success" | "bytes" | "name" => false,
                         _ => true,
                     };
                     if !fits {
@@ -169,6 +177,62 @@ fn function_text(
     };
     let body = body.replace("TY*", &format!("{ty}*"));
     Ok(format!("static inline __attribute__((always_inline)) {} {{ {body}}}\n", head(of, function)))
+}
+
+/// A function that calls one of a library. Compilers know some of these by name, so it is declared under
+/// another.
+fn call_text(of: &Operation, function: &str, call: &Call, line: &str) -> Result<String, Failure> {
+    let ty = format!("table_u{}", of.width);
+    let is_cas = of.name == "compare_exchange";
+    let (mut types, mut args) = (Vec::new(), Vec::new());
+    for arg in &call.args {
+        let place = arg.strip_prefix('{').and_then(|a| a.strip_suffix('}'));
+        let (t, text) = match place {
+            Some("address") if of.name != "fence" => ("void *", "(void *)p".to_string()),
+            Some("value") if !["load", "fence"].contains(&of.name) => (&*ty, "v".to_string()),
+            Some("expected") if is_cas => (&*ty, "x".to_string()),
+            Some("found") if is_cas => ("void *", "e".to_string()),
+            Some("order") => ("int", of.order.to_string()),
+            Some("failure") if is_cas => ("int", of.failure.to_string()),
+            Some(other) => return Err(format!("`{}` has no `{{{other}}}`: {line}", of.name).into()),
+            None if arg.parse::<i64>().is_ok() => ("int", arg.to_string()),
+            None => return Err(format!("`{arg}` is neither a place nor a number: {line}").into()),
+        };
+        types.push(t);
+        args.push(text);
+    }
+    let finds = call.args.contains(&"{found}");
+    let args = args.join(", ");
+    let callee = format!("{function}_callee");
+    let (ret, body) = match (of.name, call.gives) {
+        ("store" | "fence", None) => ("void", format!("{callee}({args}); ")),
+        ("store" | "fence", Some(_)) => {
+            return Err(format!("`{}` gives nothing: {line}", of.name).into());
+        }
+        ("compare_exchange", Some("success")) if finds => {
+            ("_Bool", format!("return {callee}({args}); "))
+        }
+        ("compare_exchange", Some("success")) => {
+            let what = "a `compare_exchange` that gives `{success}` has to be handed `{found}`, where it \
+                        puts the value that it found";
+            return Err(format!("{what}: {line}").into());
+        }
+        ("compare_exchange", Some("result")) => {
+            let call = format!("{ty} x = *({ty}*)e; {ty} r = {callee}({args}); ");
+            (&*ty, call + &format!("if (r == x) return 1; *({ty}*)e = r; return 0; "))
+        }
+        (_, Some("result")) => (&*ty, format!("return {callee}({args}); ")),
+        (name, _) => {
+            return Err(format!("`{name}` gives a value: `{{result}} = {line}`").into());
+        }
+    };
+    let types = if types.is_empty() { "void".to_string() } else { types.join(", ") };
+    Ok(format!(
+        "extern {ret} {callee}({types}) __asm__(\"{}\");\n\
+         static inline __attribute__((always_inline)) {} {{ {body}}}\n",
+        call.function.replace("{bytes}", &(of.width / 8).to_string()).replace("{name}", of.name),
+        head(of, function)
+    ))
 }
 
 /// The modifier of an operand if the table gives none.
@@ -333,5 +397,35 @@ mod tests {
         let table = Table::read(&map).unwrap();
         let error = preamble(&table, Arch::AArch64, "atomic_load(x)").unwrap_err();
         assert_eq!(error.text(), "`load` has no `{value}`: ldr {value}, [{address}]");
+    }
+
+    #[test]
+    fn rows_can_call_functions() {
+        let row = |name: &str, code: &str| {
+            let map = BTreeMap::from([(name.to_string(), vec![code.to_string()])]);
+            let table = Table::read(&map).unwrap();
+            let text = "atomic_load(x); atomic_compare_exchange_strong(x, &e, 1);";
+            preamble(&table, Arch::AArch64, text)
+        };
+        let text = row("load seq_cst 32", "{result} = read32({address}, {order})").unwrap();
+        let extern_ =
+            "extern table_u32 table_load_seq_cst_32_callee(void *, int) __asm__(\"read32\");";
+        assert!(text.contains(extern_), "{text}");
+        assert!(text.contains("return table_load_seq_cst_32_callee((void *)p, 5);"), "{text}");
+        let cas = "compare_exchange * * 64";
+        let text = row(cas, "{result} = cas({address}, {expected}, {value})").unwrap();
+        assert!(text.contains("if (r == x) return 1; *(table_u64*)e = r; return 0;"), "{text}");
+        let name = "{success} = cas_{bytes}({address}, {found}, {value}, {order}, {failure})";
+        let text = row(cas, name).unwrap();
+        assert!(
+            text.contains("(void *, void *, table_u64, int, int) __asm__(\"cas_8\");"),
+            "{text}"
+        );
+        let error = |code: &str| row(cas, code).unwrap_err().text();
+        assert!(
+            error("{success} = cas({address}, {expected}, {value})").contains("handed `{found}`")
+        );
+        assert!(error("{success} = cas(x)").contains("neither a place nor a number"));
+        assert!(error("cas({address})").contains("`compare_exchange` gives a value"));
     }
 }

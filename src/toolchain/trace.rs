@@ -5,9 +5,10 @@
 //! It does not know what the programs do, nor what the files are used for.
 
 mod calls;
+pub(super) mod filter;
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::FileType;
 use std::io::{self, Read};
@@ -15,18 +16,20 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use libc::{c_int, c_long, c_void, pid_t};
+use litmake_base::content::Stamp;
 use litmake_base::file;
 use rustix::event::{PollFd, PollFlags};
+use rustix::process::Resource;
 use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
 use super::supervisor;
-use calls::{NATIVE, Named, Use, hides, named, opened, peer, property};
+use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property};
 
 /// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,10 +55,28 @@ pub enum Property {
     User,
     /// The processors that may be used.
     Processors,
+    /// Those of [`LIMITS`].
+    Limits,
 }
 
+impl Property {
+    /// The name of a property, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Property::System => "(the name and the kernel of the machine)",
+            Property::User => "(the user)",
+            Property::Processors => "(the number of processors)",
+            Property::Limits => "(the limits of the process)",
+        }
+    }
+}
+
+/// The limits that tools ask for and that litmake leaves as they are.
+pub(super) const LIMITS: [Resource; 4] =
+    [Resource::Fsize, Resource::Data, Resource::Nproc, Resource::Memlock];
+
 /// The looks of programs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// Absolute paths, with the kind of look. A path can have several.
     pub looked: BTreeSet<(PathBuf, Look)>,
@@ -63,6 +84,69 @@ pub struct Trace {
     pub asked: BTreeSet<Property>,
     /// Actions that cannot be observed, such as connections to other programs and mount namespaces.
     pub unseen: BTreeSet<String>,
+    /// Paths that programs changed and left so. Looks at them before the change are in `looked`.
+    pub left: BTreeSet<PathBuf>,
+}
+
+impl Trace {
+    /// Adds the looks of another program.
+    pub fn extend(&mut self, other: Trace) {
+        self.looked.extend(other.looked);
+        self.asked.extend(other.asked);
+        self.unseen.extend(other.unseen);
+        self.left.extend(other.left);
+    }
+
+    /// Tells that programs look at what they changed themselves: a run leaves something for the next.
+    /// Names the folder of all of it, unless that has inputs, too.
+    pub fn keeps(&mut self, state: &BTreeSet<PathBuf>, has_inputs: &dyn Fn(&Path) -> bool) {
+        let Some(place) = common(state) else { return };
+        let told = |place: &Path| format!("{KEEPS}{}", place.display());
+        let is_deep = place.components().count() > 2;
+        match is_deep && !has_inputs(&place) {
+            true => _ = self.unseen.insert(told(&place)),
+            false => self.unseen.extend(state.iter().map(|path| told(path))),
+        }
+    }
+
+    /// Whether it is told that programs keep something at a path or in a folder above.
+    pub fn is_told_to_keep(unseen: &BTreeSet<String>, path: &Path) -> bool {
+        let mut kept = unseen.iter().filter_map(|what| what.strip_prefix(KEEPS));
+        kept.any(|place| path.starts_with(place))
+    }
+
+    /// Whether there were no looks at all.
+    pub fn is_empty(&self) -> bool {
+        self.looked.is_empty() && self.asked.is_empty() && self.unseen.is_empty()
+    }
+}
+
+/// The words before a path at which programs keep something.
+const KEEPS: &str = "what it keeps itself in ";
+
+/// The path, or the folder of all of several paths.
+fn common(paths: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let mut out = paths.first()?.clone();
+    while !paths.iter().all(|path| path.starts_with(&out)) {
+        out.pop();
+    }
+    Some(out)
+}
+
+/// Traces a program that this thread started, which waits in a stop and has a [`filter`]. Returns
+/// its status once it and all its descendants have ended.
+pub fn follow(root: pid_t, program: &Path, own: Option<&Path>) -> (ExitStatus, Trace) {
+    let mut follower = Follower::new(root, program, own, Stops::Chosen);
+    let status = follower.follow();
+    (status, follower.trace)
+}
+
+/// Lets the parent's thread trace this process, and waits until it does.
+pub fn stop_for_tracer() -> io::Result<()> {
+    // SAFETY: neither call has an address.
+    let is_done =
+        unsafe { ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 && libc::raise(libc::SIGSTOP) == 0 };
+    if is_done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Runs and traces a program. Files in `own`, where the program may leave its own files, are not
@@ -92,7 +176,7 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
         let (done, wait) = UnixStream::pair()?;
         let watchdog = scope.spawn(move || end_late(root, request, &wait));
         // Only the thread that started a program may trace it.
-        let mut follower = Follower::new(root, request.program, own);
+        let mut follower = Follower::new(root, request.program, own, Stops::All);
         let status = follower.follow();
         drop(done);
         let late = watchdog.join().unwrap_or(None);
@@ -150,28 +234,68 @@ unsafe fn ptrace(request: libc::c_uint, pid: pid_t, address: usize, data: usize)
 struct Call {
     number: c_long,
     args: [u64; 6],
-    /// The paths that it names, and whether there was something. They are read before the call,
-    /// because an exec removes the memory.
-    named: Vec<(Named, bool)>,
+    /// The paths that it names, and what there was before. They are read before the call, because an
+    /// exec removes the memory.
+    named: Vec<(Named, Option<Stamp>)>,
+}
+
+impl Call {
+    fn read(pid: pid_t, number: u64, args: [u64; 6]) -> Call {
+        let number = number as c_long;
+        let stamp = |named: Named| {
+            let there = named.path.metadata().ok();
+            (named, there.map(|there| Stamp::of(&there)))
+        };
+        let named = named(pid, number, &args).into_iter().map(stamp).collect();
+        Call { number, args, named }
+    }
+
+    /// Whether something depends on how it ends.
+    fn end_matters(&self, pid: pid_t) -> bool {
+        let changes = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+        self.number == libc::SYS_connect
+            || hides(pid, self.number, &self.args).is_some()
+            || self.named.iter().any(|(named, _)| match named.used {
+                Use::Looks(_) => false,
+                Use::Opens(flags) => flags & changes != libc::O_RDONLY,
+                Use::Runs | Use::Makes | Use::Removes => true,
+            })
+    }
+}
+
+fn connects(result: i64) -> bool {
+    result == 0 || result == -i64::from(libc::EINPROGRESS)
+}
+
+/// The calls at which threads stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    /// At the begin and the end of each.
+    All,
+    /// At the begin of those that the filter chooses, and at their end where it is asked for.
+    Chosen,
 }
 
 struct Follower {
     root: pid_t,
+    stops: Stops,
     own: Option<PathBuf>,
     /// The threads, and the system calls that they are in.
     threads: HashMap<pid_t, Option<Call>>,
-    /// Paths that programs wrote or made. Later looks at them are no evidence.
-    made: BTreeSet<PathBuf>,
+    /// Paths that programs wrote or made, and what there was before. Later looks at them are no
+    /// evidence.
+    made: BTreeMap<PathBuf, Option<Stamp>>,
     /// Paths at which the first look found nothing.
     missed: BTreeSet<PathBuf>,
     trace: Trace,
 }
 
 impl Follower {
-    fn new(root: pid_t, program: &Path, own: Option<&Path>) -> Self {
+    fn new(root: pid_t, program: &Path, own: Option<&Path>, stops: Stops) -> Self {
         let own = own.map(|own| own.canonicalize().unwrap_or(own.to_path_buf()));
-        let (threads, made, missed) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut new = Follower { root, own, threads, made, missed, trace: Trace::default() };
+        let (threads, made, missed) = (HashMap::new(), BTreeMap::new(), BTreeSet::new());
+        let trace = Trace::default();
+        let mut new = Follower { root, stops, own, threads, made, missed, trace };
         new.ran(program.to_path_buf());
         new
     }
@@ -188,10 +312,7 @@ impl Follower {
                 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
                     continue;
                 }
-                // No process is left. Temporary files that are gone again had names of their own.
-                let own = self.made.intersection(&self.missed);
-                let gone: BTreeSet<_> = own.filter(|p| p.symlink_metadata().is_err()).collect();
-                self.trace.looked.retain(|(path, _)| !gone.contains(path));
+                self.tidy();
                 return end.unwrap_or(ExitStatus::from_raw(libc::SIGKILL));
             }
             if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
@@ -213,8 +334,26 @@ impl Follower {
                 continue;
             }
             let signal = self.stopped(pid, status);
+            let to = match (self.stops, self.threads.get(&pid)) {
+                (Stops::Chosen, None | Some(None)) => libc::PTRACE_CONT,
+                _ => libc::PTRACE_SYSCALL,
+            };
             // SAFETY: a signal's number in place of data, as this request wants it.
-            unsafe { ptrace(libc::PTRACE_SYSCALL, pid, 0, signal as usize) };
+            unsafe { ptrace(to, pid, 0, signal as usize) };
+        }
+    }
+
+    /// Once no process is left, sorts what they made: temporary files that are gone again had names of
+    /// their own.
+    fn tidy(&mut self) {
+        for (path, before) in std::mem::take(&mut self.made) {
+            let is_gone = path.symlink_metadata().is_err();
+            let now = path.metadata().ok();
+            if is_gone && self.missed.contains(&path) {
+                self.trace.looked.retain(|(looked, _)| *looked != path);
+            } else if now.map(|now| Stamp::of(&now)) != before {
+                self.trace.left.insert(path);
+            }
         }
     }
 
@@ -226,6 +365,7 @@ impl Follower {
             new.insert(None);
             if pid == self.root {
                 let options = libc::PTRACE_O_TRACESYSGOOD
+                    | libc::PTRACE_O_TRACESECCOMP
                     | libc::PTRACE_O_TRACEFORK
                     | libc::PTRACE_O_TRACEVFORK
                     | libc::PTRACE_O_TRACECLONE
@@ -243,6 +383,10 @@ impl Follower {
         }
         match event {
             0 => signal,
+            libc::PTRACE_EVENT_SECCOMP => {
+                self.called(pid);
+                0
+            }
             libc::PTRACE_EVENT_EXEC => {
                 // The thread that runs a program becomes the first of its process.
                 let call = self.former(pid).and_then(|old| self.threads.remove(&old).flatten());
@@ -286,33 +430,36 @@ impl Follower {
             libc::PTRACE_SYSCALL_INFO_ENTRY => {
                 // SAFETY: `op` says which member is valid.
                 let entry = unsafe { info.u.entry };
-                let (number, args) = (entry.nr as c_long, entry.args);
-                let found = named(pid, number, &args).into_iter();
-                let named = found
-                    .map(|n| {
-                        let there = n.path.exists();
-                        (n, there)
-                    })
-                    .collect();
-                self.threads.insert(pid, Some(Call { number, args, named }));
+                self.threads.insert(pid, Some(Call::read(pid, entry.nr, entry.args)));
+            }
+            libc::PTRACE_SYSCALL_INFO_SECCOMP => {
+                // SAFETY: as above.
+                let entry = unsafe { info.u.seccomp };
+                let call = Call::read(pid, entry.nr, entry.args);
+                if call.end_matters(pid) {
+                    self.threads.insert(pid, Some(call));
+                } else {
+                    self.came_back(pid, call, None);
+                }
             }
             libc::PTRACE_SYSCALL_INFO_EXIT => {
                 // SAFETY: as above.
                 let exit = unsafe { info.u.exit };
                 if let Some(call) = self.threads.get_mut(&pid).and_then(Option::take) {
-                    self.came_back(pid, call, exit.sval);
+                    self.came_back(pid, call, Some(exit.sval));
                 }
             }
             _ => {}
         }
     }
 
-    /// Records a finished call. Of its result, only success matters: the files are looked at again
-    /// when all programs have ended.
-    fn came_back(&mut self, pid: pid_t, call: Call, result: i64) {
+    /// Records a call with its result. Of this, only success matters: the files are looked at again
+    /// when all programs have ended. A call whose end does not matter comes here without a result;
+    /// it fails if there is nothing at its path.
+    fn came_back(&mut self, pid: pid_t, call: Call, result: Option<i64>) {
         let Call { number, args, named } = call;
         match number {
-            libc::SYS_getdents64 => {
+            _ if lists(number) => {
                 if let Some(folder) = opened(pid, args[0]) {
                     self.look(folder, Look::Names, false);
                 }
@@ -322,29 +469,31 @@ impl Follower {
                     self.look(path, Look::Attributes, false);
                 }
             }
-            libc::SYS_connect if result == 0 || result == -i64::from(libc::EINPROGRESS) => {
+            libc::SYS_connect if result.is_some_and(connects) => {
                 let peer = peer(pid, args[1], args[2]);
                 self.trace.unseen.insert(peer);
             }
             _ => {}
         }
-        self.trace.asked.extend(property(pid, number));
-        if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= 0) {
+        self.trace.asked.extend(property(pid, number, &args));
+        if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= Some(0)) {
             self.trace.unseen.insert(hidden.to_string());
         }
-        let failed = result < 0;
-        for (Named { path, used }, existed) in named {
+        for (Named { path, used }, before) in named {
+            let existed = before.is_some();
+            let failed = result.map_or(!existed, |result| result < 0);
+            let path = self.plain(path);
             match used {
                 Use::Looks(look) => self.look(path, look, failed),
                 // A call that returned ran no program.
                 Use::Runs => self.look(path, Look::Kind, failed),
                 Use::Makes | Use::Removes if failed => self.fails_to_make(path, existed),
-                Use::Makes => _ = self.made.insert(path),
+                Use::Makes => self.makes(path, before),
                 Use::Removes => {
                     self.look(path.clone(), Look::Link, false);
-                    self.made.insert(path);
+                    self.makes(path, before);
                 }
-                Use::Opens(flags) => self.opens(path, flags, existed, failed),
+                Use::Opens(flags) => self.opens(path, flags, before, failed),
             }
         }
     }
@@ -358,7 +507,8 @@ impl Follower {
     }
 
     /// Records that a file was opened. What is read before the program itself writes it counts.
-    fn opens(&mut self, path: PathBuf, flags: c_int, existed: bool, failed: bool) {
+    fn opens(&mut self, path: PathBuf, flags: c_int, before: Option<Stamp>, failed: bool) {
+        let existed = before.is_some();
         let has = |flag| flags & flag != 0;
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
         let reads = flags & libc::O_ACCMODE != libc::O_WRONLY && !has(libc::O_TRUNC);
@@ -377,9 +527,20 @@ impl Follower {
                 if reads && existed {
                     self.look(path.clone(), Look::Content, false);
                 }
-                self.made.insert(path);
+                self.makes(path, before);
             }
         }
+    }
+
+    /// Records that something was made or changed; in the own folder this means nothing.
+    fn makes(&mut self, path: PathBuf, before: Option<Stamp>) {
+        if !self.is_own(&path) {
+            self.made.entry(path).or_insert(before);
+        }
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 
     /// Records a program that was run: its file, and the files that the kernel reads for it without
@@ -389,13 +550,21 @@ impl Follower {
         for _ in 0..4 {
             let Some(path) = next.take() else { return };
             next = interpreter(&path);
+            let path = self.plain(path);
             self.look(path, Look::Content, false);
         }
     }
 
+    /// A path without `..`, if it begins in the own folder, whose name means nothing elsewhere.
+    fn plain(&self, path: PathBuf) -> PathBuf {
+        match &self.own {
+            Some(own) if path.starts_with(own) => without_parents(&path),
+            _ => path,
+        }
+    }
+
     fn look(&mut self, path: PathBuf, look: Look, missed: bool) {
-        let own = self.own.as_ref().is_some_and(|own| path.starts_with(own));
-        if own || !path.is_absolute() || self.made.contains(&path) {
+        if self.is_own(&path) || !path.is_absolute() || self.made.contains_key(&path) {
             return;
         }
         match realm(&path, look) {
@@ -422,6 +591,17 @@ impl Follower {
         let from = (path.to_path_buf(), Look::Kind);
         self.trace.looked.range(from..).next().is_some_and(|(next, _)| next == path)
     }
+}
+
+fn without_parents(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = out.pop(),
+            part => out.push(part),
+        }
+    }
+    out
 }
 
 /// For how long what is at a path is what it is.

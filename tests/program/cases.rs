@@ -11,6 +11,7 @@ use std::path::Path;
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
 use litmake::profile::files::Disk;
+use litmake::toolchain::process;
 use litmake_needs::{here, holds};
 
 use crate::scratch::Scratch;
@@ -38,8 +39,9 @@ macro_rules! cases {
 
 cases! {
     after_branch, aligned, bit_by_bit, chosen, condition_again, condition_both, condition_every_way,
-    conditional_call, element, element_short, elements, exchange, filled, floats, frame, i386, linker_made, load, load_const, members,
-    members_both, mips_r6, narrow, narrowed, one_function, ones, part_of_address, parts, parts_of_word, pool, published, spilled_together,
+    conditional_call, element, element_short, elements, exchange, filled, floats, frame, go_add, go_load_store, go_miss,
+    go_miss_message, go_no_byte, go_no_found, go_no_order, i386, linker_made, load, load_const, members, members_both,
+    mips_r6, narrow, narrowed, one_function, ones, part_of_address, parts, parts_of_word, pool, published, spilled_together,
     structures, swap, table, two_names, unsigned_slot, update,
 }
 
@@ -133,7 +135,8 @@ fn holds_what_it_says(name: &str) {
         }
         for profile in &claim.profiles {
             let found = known.find(&Disk, Path::new("."), profile);
-            if !here(&found.unwrap_or_else(|e| panic!("{e}")).compiler) {
+            let compiler = &found.unwrap_or_else(|e| panic!("{e}")).compiler;
+            if !holds(compiler, process::find(compiler).is_some()) {
                 continue;
             }
             let options: Vec<&str> = claim.options.iter().map(String::as_str).collect();

@@ -75,8 +75,9 @@ fn the_commands_about_a_finding_run_as_written() {
     if !["clang-14", "clang-16"].iter().all(|c| litmake_needs::here(c)) {
         return;
     }
-    let s = run_commands("reading.md");
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading.md"));
+    let s = run_commands("reading-a-finding.md");
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reading-a-finding.md"));
     let html = s.read("finding.html");
     for said in ["a relaxed read-modify-write becomes a load", "movl (y),%eax"] {
         assert!(page.as_ref().unwrap().contains(said) && html.contains(said), "{said}");

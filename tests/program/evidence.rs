@@ -11,8 +11,8 @@ use std::process::Command;
 
 use litmake_needs::here;
 
-use crate::scratch::Scratch;
-use crate::stale::{BAD, Place, WRAPPED, is_seen};
+use crate::scratch::{SB, Scratch};
+use crate::stale::{BAD, PIPELINE, Place, WRAPPED, is_seen};
 
 /// Arguments that make every order relaxed.
 const WRONG: &str = "-U__ATOMIC_SEQ_CST -D__ATOMIC_SEQ_CST=0";
@@ -21,6 +21,15 @@ const WRONG: &str = "-U__ATOMIC_SEQ_CST -D__ATOMIC_SEQ_CST=0";
 fn wrong_if(condition: &str) -> String {
     format!("#!/bin/sh\nif {condition}; then set -- {WRONG} \"$@\"; fi\nexec gcc \"$@\"\n")
 }
+
+/// The same for tests that are unlike the one with which compilers are identified. The compiler looks
+/// at nothing for that one.
+fn wrong_later_if(condition: &str) -> String {
+    wrong_if(&format!("{LATER} && {{ {condition}; }}"))
+}
+
+/// Whether a test is compiled, and not what identifies a compiler.
+const LATER: &str = "grep -q 'store.*seq_cst' test.c 2> /dev/null";
 
 fn mode(place: &Place, name: &str, mode: u32) {
     std::fs::set_permissions(place.path(name), PermissionsExt::from_mode(mode)).unwrap();
@@ -156,12 +165,102 @@ fn pipe(place: &Place, name: &str) {
 #[test]
 fn whatever_a_wrapper_looks_at() {
     for (what, condition, before, change) in LOOKS {
-        let script = wrong_if(condition);
+        for script in [wrong_if(condition), wrong_later_if(condition)] {
+            let before = |p: &Place| {
+                before(p);
+                p.write("cc.sh", &script);
+            };
+            is_seen(what, WRAPPED, &before, change);
+        }
+    }
+}
+
+/// Each of them reads a file in a way of its own, for some tests alone.
+#[test]
+fn ways_to_read_a_file() {
+    for condition in [
+        "grep -q bad %/on",
+        "[ \"$(sed 1q %/on)\" = bad ]",
+        "[ \"$(awk '{ print }' %/on)\" = bad ]",
+        "[ \"$(dd if=%/on 2> /dev/null)\" = bad ]",
+        "[ \"$(find %/ -maxdepth 1 -name on -size -6c)\" ]",
+        "(. %/on 2> /dev/null; [ \"$?\" = 127 ])",
+        "{ cp %/on copy && grep -q bad copy; }",
+        "{ ln %/on copy 2> /dev/null || cp %/on copy; grep -q bad copy; }",
+        "(exec 3< %/on; read -r word <&3; [ \"$word\" = bad ])",
+        "tar -cf - -C %/ on | grep -aq bad",
+        "! cmp -s %/on %/good",
+        "(cd %/ && cat ./on | grep -q bad)",
+        "sh -c 'timeout 9 sh -c \"cat %/on & wait\"' | grep -q bad",
+    ] {
         let before = |p: &Place| {
-            before(p);
-            p.write("cc.sh", &script);
+            p.write("on", "true # ok\n");
+            p.write("good", "true # ok\n");
+            p.write("cc.sh", &wrong_later_if(condition));
         };
-        is_seen(what, WRAPPED, &before, change);
+        is_seen(condition, WRAPPED, &before, &|p| p.write("on", "bad\n"));
+    }
+}
+
+/// The name of the own folder is another one each time, and everything can be reached from it.
+#[test]
+fn a_path_that_leads_out_of_the_own_folder() {
+    let is_there = "[ -e ../../../../../../../../%/on ]";
+    for script in [wrong_if(is_there), wrong_later_if(is_there)] {
+        let before = |p: &Place| p.write("cc.sh", &script);
+        is_seen("a way out", WRAPPED, &before, &|p| p.write("on", ""));
+    }
+}
+
+/// Each test has a file of its own, of which the others know nothing.
+#[test]
+fn a_file_for_each_test() {
+    let place = Place::new(WRAPPED);
+    let other = SB.replace("C sb", "C other").replace("x, 1", "x, 2");
+    place.write("other.litmus", &other);
+    place.write("p.yaml", &PIPELINE.replace("sb.litmus", "[sb.litmus, other.litmus]"));
+    let script = format!(
+        "#!/bin/sh\nfor v in 1 2; do\nif grep -q \"store.*, $v.*seq_cst\" test.c 2> /dev/null && [ -e %/on$v ]; \
+         then set -- {WRONG} \"$@\"; fi\ndone\nexec gcc \"$@\"\n"
+    );
+    place.write("cc.sh", &script);
+    assert_eq!(place.run("cache").status, 0);
+    assert_eq!(place.run("cache").status, 0);
+    place.write("on2", "");
+    let (cached, fresh) = (place.run("cache"), place.run("fresh"));
+    assert_eq!((cached.status, cached.report), (1, fresh.report));
+    remove(&place, "on2");
+    assert_eq!(place.run("cache").status, 0, "{}", cached.said);
+}
+
+/// What a compiler looks at once is looked at from then on, and costs nothing any more.
+#[test]
+fn looks_of_some_tests_are_told_once() {
+    let place = Place::new(WRAPPED);
+    place.write("cc.sh", &wrong_later_if("[ -e %/on ]"));
+    let told = "a compiler looks further than for others, first at";
+    assert_eq!(place.run("cache").said.matches(told).count(), 1);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!place.run("cache").said.contains(told));
+    if here("strace") {
+        assert_eq!(place.processes("cache"), Vec::<String>::new());
+    }
+}
+
+/// A compiler that looks at other paths each time is said to, and gives results all the same.
+#[test]
+fn a_compiler_that_looks_elsewhere_each_time() {
+    let place = Place::new(WRAPPED);
+    place.write("cc.sh", &wrong_later_if("[ -e %/on.$$ ]"));
+    for _ in 0..2 {
+        let told = place.run("cache");
+        assert_eq!(told.status, 0, "{}", told.said);
+        assert_eq!(
+            told.said.matches("paths that are others each time").count(),
+            1,
+            "{}",
+            told.said
+        );
     }
 }
 
@@ -305,6 +404,11 @@ fn properties_of_the_process() {
             vec!["sh", "-c", "ulimit -Ss 4096; exec \"$@\"", "sh"],
         ),
         (
+            "limit of processes",
+            "[ \"$(bash -c 'ulimit -Su')\" = 5000 ]",
+            vec!["bash", "-c", "ulimit -Su 5000; exec \"$@\"", "sh"],
+        ),
+        (
             "name",
             "[ \"$(uname -n)\" = other ]",
             vec!["unshare", "-u", "sh", "-c", "hostname other; exec \"$@\"", "sh"],
@@ -313,14 +417,16 @@ fn properties_of_the_process() {
         if !here(front[0]) {
             continue;
         }
-        let place = Place::new(WRAPPED);
-        place.write("cc.sh", &wrong_if(condition));
-        let plain = ["env"];
-        let first = under(&place, &plain, "cache");
-        assert_eq!(first.0, 0, "{what}: {}", first.1);
-        assert_eq!(under(&place, &plain, "cache"), first, "{what}");
-        let cached = under(&place, &front, "cache");
-        assert_eq!(cached, under(&place, &front, "fresh"), "{what}");
+        for script in [wrong_if(condition), wrong_later_if(condition)] {
+            let place = Place::new(WRAPPED);
+            place.write("cc.sh", &script);
+            let plain = ["env"];
+            let first = under(&place, &plain, "cache");
+            assert_eq!(first.0, 0, "{what}: {}", first.1);
+            assert_eq!(under(&place, &plain, "cache"), first, "{what}");
+            let cached = under(&place, &front, "cache");
+            assert_eq!(cached, under(&place, &front, "fresh"), "{what}");
+        }
     }
 }
 

@@ -254,19 +254,26 @@ fn a_stripped_library_s_own_functions_and_calls_that_do_not_return_are_followed(
     s.write(
         "own.c",
         "#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 __attribute__((noinline)) static void own(atomic_int *x) { atomic_store(x, 5); }
 void twice(atomic_int *x) { own(x); atomic_fetch_add(x, 1); }
 void never(atomic_int *x) { if (atomic_load(x)) abort(); }
+void unknown(atomic_int *x) { if (atomic_load(x)) raise(6); }
 ",
     );
     compiled(&s, &["-O1", "-fPIC", "-shared", "-s", "-o", "libown.so", "own.c"]);
     let (status, text) = s.litmake(&["lift", "libown.so", "-f", "twice", "--name", "own"]);
     assert_eq!(status, 0, "{text}");
     assert!(observed(&s, &text).contains("[x]=6;"), "{text}");
+    // What is known to end the program ends executions, and the test says so.
     let (status, text) = s.litmake(&["lift", "libown.so", "-f", "never"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("\nCalls=abort=never\n"), "{text}");
+    assert!(observed(&s, &text).contains("States 1"), "{text}");
+    let (status, text) = s.litmake(&["lift", "libown.so", "-f", "unknown"]);
     assert_eq!(status, 3, "{text}");
-    assert!(text.contains("`never`+0x") && text.contains("a call of `abort`"), "{text}");
+    assert!(text.contains("`unknown`+0x") && text.contains("a call of `raise`"), "{text}");
 }
 
 #[test]
@@ -292,4 +299,58 @@ fn the_disassembly_stands_beside_what_it_became_and_the_source() {
         let is_source = |l: &&&str| !l.contains('|') && l.contains(": ") && l.contains("atomic_");
         assert!(lines.iter().filter(is_source).count() >= 2, "{profile}: {text}");
     }
+}
+
+/// Code that checks something before it stores, and says what it did.
+const CHECKED: &str = "extern void abort(void);\nextern int printf(const char *, ...);\n\
+extern int asked(int *);\n\
+void checked(int *x, int *y) {\n  if (*x == 7) abort();\n  __atomic_store_n(y, 1, __ATOMIC_RELEASE);\n  \
+printf(\"done\");\n}\n\
+int asks(int *x) {\n  return asked(x) + *x;\n}\n";
+
+#[test]
+fn calls_do_what_is_said_of_them() {
+    if !here("gcc-12") {
+        return;
+    }
+    let s = Scratch::with(&[("checked.c", CHECKED)]);
+    compiled(&s, &["-O2", "-fno-stack-protector", "-c", "checked.c"]);
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "checked"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("Calls=abort=never printf=nothing"), "{text}");
+    // Whoever finds 7 never gets to the store.
+    let (status, text) = s.litmake(&[
+        "lift",
+        "checked.o",
+        "-f",
+        "checked",
+        "--init",
+        "int x=7",
+        "-o",
+        "seven.litmus",
+    ]);
+    assert_eq!(status, 0, "{text}");
+    let (_, text) = s.litmake(&["sim", "seven.litmus"]);
+    assert!(!text.contains("y=1"), "{text}");
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "asks"]);
+    assert_eq!(status, 3, "{text}");
+    assert!(text.contains("a call of `asked`"), "{text}");
+    let lifted = [
+        "lift",
+        "checked.o",
+        "-f",
+        "asks",
+        "--call",
+        "asked=40",
+        "--init",
+        "int x=2",
+        "--result",
+        "P0",
+    ];
+    let (status, text) = s.litmake(&[&lifted[..], &["-o", "asks.litmus"]].concat());
+    assert_eq!(status, 0, "{text}");
+    let (_, text) = s.litmake(&["sim", "asks.litmus"]);
+    assert!(text.contains("=42;"), "{text}");
+    let (status, text) = s.litmake(&["lift", "checked.o", "-f", "asks", "--call", "asked=soon"]);
+    assert!(status == 2 && text.contains("`soon` is not `nothing`, `never` or a number"), "{text}");
 }

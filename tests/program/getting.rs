@@ -371,9 +371,8 @@ fn installed_by_pip(wheel: &Path) {
         "--disable-pip-version-check",
         "--prefix",
     ]);
-    if !Command::new("python3").args(["-m", "pip", "--version"]).output().unwrap().status.success()
-    {
-        eprintln!("skipped: installed_by_pip needs pip: python3 has none");
+    let version = Command::new("python3").args(["-m", "pip", "--version"]).output().unwrap();
+    if !litmake_needs::holds("pip", version.status.success()) {
         return;
     }
     ok(pip.arg(dir.path()).arg(wheel).output().unwrap());

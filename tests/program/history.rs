@@ -80,6 +80,13 @@ fn a_record_is_kept_listed_and_noted_in() {
         serde_json::json!({ "clang 16.0.6": true, "clang 22.1.0": false })
     );
     assert_eq!(bug["notes"][0][1], "seen");
+    assert_eq!(bug["spans"][0]["first_bad"], "clang 16.0.6");
+    assert_eq!(bug["spans"][0]["first_good"], "clang 22.1.0");
+    // A person's word on the state.
+    let (status, said) = run(&["history", "note", "0123456789ab", "--state", "invalid"]);
+    assert_eq!((status, said.contains("invalid)")), (0, true), "{said}");
+    assert!(run(&["history", "bugs"]).1.contains("0123456789ab  invalid"));
+    assert_eq!(run(&["history", "note", "0123456789ab", "--state", "open"]).0, 0);
     let (_, shown) = run(&["history", "show", "last"]);
     assert!(shown.contains("commit: c2") && !shown.contains("host:"), "{shown}");
     assert!(shown.contains("fixed  exchange in clang  not on head"), "{shown}");
@@ -90,7 +97,7 @@ fn a_record_is_kept_listed_and_noted_in() {
     );
     let (status, said) = run(&["site", "pages"]);
     assert_eq!(status, 0, "{said}");
-    assert!(said.starts_with("pages/index.html: 8 files"), "{said}");
+    assert!(said.starts_with("pages/index.html: 11 files"), "{said}");
 }
 
 /// Runs of one second stand in the order in which they were added.
@@ -128,8 +135,18 @@ fn wrong_input_is_told_what_to_do() {
             .contains("`litmake history bugs` lists them")
     );
     assert!(
-        said(&["history", "note", "0123456789ab"]).contains("give --owner, --tracker or --text")
+        said(&["history", "note", "0123456789ab"])
+            .contains("give --state, --duplicate-of, --owner, --tracker or --text")
     );
+    let sent = said(&["history", "note", "0123456789ab", "--state", "sent"]);
+    assert!(sent.contains("with --tracker"), "{sent}");
+    for (other, expected) in
+        [("0123456789ab", "name the bug that stays"), ("none", "there is no bug")]
+    {
+        let duplicate = said(&["history", "note", "0123456789ab", "--duplicate-of", other]);
+        assert!(duplicate.contains(expected), "{duplicate}");
+    }
+    assert!(said(&["site", "pages", "--url", "example.org"]).contains("https://"));
     assert!(said(&["history", "show", "1999"]).contains("`last` is the last one"));
     // A record in which a file is broken is read without it.
     std::fs::write(s.path("history/runs/x.json"), "[").unwrap();

@@ -296,6 +296,88 @@ exists (not (0:got=3))
     },
 ];
 
+/// Replaces the words of a text. A word is made of letters, digits and underscores.
+fn by_word(text: &str, replace: impl Fn(&str, char) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    while let Some(start) = rest.find(is_part) {
+        let length = rest[start..].find(|c| !is_part(c)).unwrap_or(rest.len() - start);
+        let (word, after) = rest[start..].split_at(length);
+        out += &rest[..start];
+        out += &replace(word, after.chars().next().unwrap_or(' ')).unwrap_or(word.to_string());
+        rest = after;
+    }
+    out + rest
+}
+
+/// The same test with other names of locations and locals.
+fn renamed(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_type = |w: &str| {
+        let bare = w.trim_start_matches('(').trim_end_matches('*');
+        ["int", "long", "atomic_int", "atomic_long", "__int128", "S", "T"].contains(&bare)
+    };
+    let bare = |w: &str| w.trim_end_matches([',', ')', ';']).to_string();
+    let names: BTreeSet<String> =
+        words.windows(2).filter(|w| is_type(w[0])).map(|w| bare(w[1])).collect();
+    by_word(text, |word, _| names.contains(word).then(|| format!("{word}_other")))
+}
+
+/// The same test with other values than 0. Numbers before a colon are threads.
+fn with_other_values(text: &str) -> String {
+    by_word(text, |word, after| match word.parse::<u64>() {
+        Ok(n) if n > 0 && after != ':' => Some((n + 10).to_string()),
+        _ => None,
+    })
+}
+
+/// The same test with the other width of integers.
+fn with_other_widths(text: &str) -> String {
+    by_word(text, |word, _| {
+        let turned = match word {
+            "int" => "long",
+            "long" => "int",
+            "atomic_int" => "atomic_long",
+            "atomic_long" => "atomic_int",
+            _ => return None,
+        };
+        Some(turned.to_string())
+    })
+}
+
+/// The same test with its threads in the other order.
+fn turned(text: &str) -> String {
+    by_word(text, |word, after| match (word, after) {
+        ("P0", _) => Some("P1".into()),
+        ("P1", _) if text.contains("P0 (") => Some("P0".into()),
+        ("0", ':') => Some("1".into()),
+        ("1", ':') => Some("0".into()),
+        _ => None,
+    })
+}
+
+/// A form and its variants. A test of one thread has no other order, and 128 bits have no other width.
+fn variants(form: &str) -> Vec<String> {
+    let mut out = vec![form.to_string(), renamed(form), with_other_values(form)];
+    if form.contains("P1 (") {
+        out.push(in_order(&turned(form)));
+    }
+    let wide = with_other_widths(form);
+    if wide != form {
+        out.push(wide);
+    }
+    out
+}
+
+/// A test whose first thread is `P1`, with its threads in their order.
+fn in_order(text: &str) -> String {
+    let (head, rest) = text.split_once("P1 (").unwrap();
+    let (second, rest) = rest.split_once("P0 (").unwrap();
+    let (first, end) = rest.split_once("exists").unwrap();
+    format!("{head}P0 ({first}P1 ({second}exists{end}")
+}
+
 /// The findings of a check, with arguments.
 fn checked(s: &Scratch, args: &[&str]) -> Value {
     let (_, report) = s.json(&[&["check", "-q", "--json"], args].concat());
@@ -311,7 +393,8 @@ fn here(bug: &Bug) -> bool {
     bug.needs.iter().all(|compiler| litmake_needs::here(compiler))
 }
 
-/// The id of each bug that can be shown here. The whole tests tell it, without reduction.
+/// The id of each bug that can be shown here. The whole tests tell it, without reduction. Each form is also
+/// tried with other names, values and widths, and with its threads in another order.
 #[test]
 fn each_bug_has_one_identity_in_all_its_forms_and_no_two_share_one() {
     let mut known: BTreeMap<String, &str> = BTreeMap::new();
@@ -323,8 +406,10 @@ fn each_bug_has_one_identity_in_all_its_forms_and_no_two_share_one() {
             args.extend(bug.profiles.iter().flat_map(|p| ["--profile", p]));
             let mut names = Vec::new();
             for n in (0..bug.forms.len()).filter(|n| bug.forms[*n].0 == storage) {
-                names.push(format!("{storage}{n}.litmus"));
-                s.write(&names[names.len() - 1], &bug.form(n).1);
+                for (v, form) in variants(&bug.form(n).1).iter().enumerate() {
+                    names.push(format!("{storage}{n}-{v}.litmus"));
+                    s.write(&names[names.len() - 1], form);
+                }
             }
             args.extend(names.iter().map(String::as_str));
             let report = checked(&s, &args);

@@ -67,6 +67,15 @@ fn a_machine_without_compilers_is_told_what_to_install() {
     assert!(!s.path("litmus").exists());
 }
 
+/// Nothing is known of a night that judged nothing.
+#[test]
+fn a_first_night_that_fails_is_no_baseline() {
+    let s = machine(&[]).unwrap();
+    let (status, said) = init(&s, &["--profile", "gcc-12", "--sample", "2"]);
+    assert!(status == 3 && said.contains("nothing is recorded as known"), "{said}");
+    assert!(!s.path("litmus/known.json").exists());
+}
+
 #[test]
 fn the_job_of_a_ci_server_names_the_pipeline_and_the_packages() {
     let Some(s) =

@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
+mod audit;
 mod bisect;
 mod cases;
 mod certificates;
@@ -24,6 +25,7 @@ mod kernel;
 mod less;
 mod lift;
 mod manners;
+mod mapping;
 mod mistakes;
 #[path = "../common/mixes.rs"]
 mod mixes;

@@ -57,7 +57,7 @@ fn a_check_without_a_profile_judges_the_installed_compilers() {
             .env("HOME", bare.dir())
             .env("LITMAKE_TOOLCHAINS", bare.dir()),
     );
-    assert_eq!(status, 2, "{out}{err}");
+    assert_eq!(status, 3, "{out}{err}");
     assert!(err.contains("no C compiler is installed") && err.contains("apt-get install"), "{err}");
 }
 
@@ -98,6 +98,8 @@ fn pipelines_that_come_with_litmake_run_by_name() {
         return;
     }
     let s = Scratch::with(&[("mp.litmus", SB)]);
+    // A folder of the name does not hide it.
+    std::fs::create_dir(s.path("quickstart")).unwrap();
     let (status, said) = s.litmake(&["run", "quickstart", "--set", "profiles=clang-14,clang-16"]);
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("1 new"), "{said}");

@@ -447,6 +447,11 @@ fn a_pass_on_intermediate_code_is_one_bug_of_all_targets() {
     let [bug] = &bugs[..] else { panic!("{bugs:#?}") };
     assert_eq!(bug["mechanism"]["pass"], "InstCombinePass");
     assert_eq!(bug["mechanism"]["change"], "load");
+    assert_eq!(bug["mechanism"]["pass_certainty"], "shown");
+    assert_eq!(bug["mechanism"]["moved"], "relaxed read-modify-write");
+    let title = "clang: a relaxed read-modify-write becomes a load (InstCombinePass)";
+    assert_eq!(bug["title"], title);
+    assert!(bug["first_bad"].as_str().is_some_and(|c| c.starts_with("clang 1")), "{bug:#}");
     assert_eq!(bug["pass"]["operation"], "read-modify-write relaxed 32");
     assert_eq!(bug["pass"]["sure"], "shown");
     assert_eq!(bug["count"], 2, "{bug:#}");

@@ -12,7 +12,7 @@ use litmake_needs::{here, need};
 use crate::scratch::{SB, Scratch};
 
 /// Store buffering, sequentially consistent.
-const PIPELINE: &str = "name: stale
+pub const PIPELINE: &str = "name: stale
 stages:
   - { name: tests, generate: { files: sb.litmus } }
   - { name: source, simulate: { from: tests, model: rc11 } }
@@ -79,7 +79,7 @@ impl Place {
     }
 
     /// The processes that a run starts.
-    fn processes(&self, cache: &str) -> Vec<String> {
+    pub fn processes(&self, cache: &str) -> Vec<String> {
         let log = self.path("strace.log");
         let inner = self.command(cache, &[]);
         let mut command = Command::new("strace");
@@ -398,6 +398,34 @@ fn a_cache_between_us_and_the_compiler() {
         },
         &|p| p.write("real/gcc", "#!/bin/sh\nexec /usr/bin/gcc -include %/bad.h \"$@\"\n"),
     );
+}
+
+/// A wrapper that turns the cache on itself succeeds, and what it keeps there is no input: it is said,
+/// and nothing is done again for it.
+#[test]
+fn a_wrapper_with_a_cache_of_its_own() {
+    if real("ccache").is_none() {
+        return;
+    }
+    let place = Place::new(WRAPPED);
+    let script =
+        "#!/bin/sh\nunset CCACHE_DISABLE\nexport CCACHE_DIR=%/kept\nexec ccache gcc \"$@\"\n";
+    place.write("cc.sh", script);
+    let said = format!("what it keeps itself in {}", place.path("kept").display());
+    for _ in 0..2 {
+        let told = place.run("cache");
+        assert_eq!(told.status, 0, "{}", told.said);
+        assert_eq!(told.said.matches(&said).count(), 1, "{}", told.said);
+    }
+    // Another test, and what ccache knows of the first one.
+    place.write("sb.litmus", &SB.replace("x, 1", "x, 2"));
+    assert_eq!(place.run("cache").status, 0);
+    assert_eq!(place.run("other").status, 0);
+    if here("strace") {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert_eq!(place.run("cache").status, 0);
+        assert_eq!(place.processes("cache"), Vec::<String>::new());
+    }
 }
 
 #[test]

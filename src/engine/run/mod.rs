@@ -10,6 +10,7 @@
 //!   result is kept for a day only;
 //! - the cells of a unit depend on its inputs alone, never on the number of workers.
 
+pub mod audit;
 mod content;
 mod elsewhere;
 mod held;

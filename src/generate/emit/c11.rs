@@ -124,6 +124,17 @@ impl Writer<'_> {
                 };
                 return self.cas(event.loc, cas, (expected, desired), from);
             }
+            Made::Miss { order } => {
+                let other = if event.value == 0 { last } else { 0 };
+                if event.dir == Dir::W || other == event.value {
+                    return Err(
+                        "a compare-exchange that fails writes nothing, and needs a value to fail",
+                    );
+                }
+                let (success, failure) = (order, order);
+                let cas = Cas { weak: false, success, failure, hits: true, used: true };
+                return self.cas(event.loc, cas, (other, other), from);
+            }
             Made::Usual | Made::Const | Made::Volatile => return Ok(None),
         };
         let reg = if used { Some(self.alloc()?) } else { None };
@@ -640,7 +651,7 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
         }
         w.base = w.base_of(event.loc);
         let how = w.style.made(at);
-        let by_operation = matches!(how, Made::Rmw { .. } | Made::Cas { .. });
+        let by_operation = matches!(how, Made::Rmw { .. } | Made::Cas { .. } | Made::Miss { .. });
         if by_operation && (event.rmw || event.atom.is_none()) {
             return Err("only an atomic access is made by an operation");
         }
@@ -681,6 +692,7 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
             continue;
         };
         let value = match (how, event.dir, event.edge.kind) {
+            (Made::Miss { .. }, ..) => 0,
             (Made::Cas { .. }, Dir::W, _)
             | (Made::Cas { hits: true, .. }, ..)
             | (_, _, Kind::Rmw(Rmw::Cas)) => 1,

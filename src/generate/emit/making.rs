@@ -174,6 +174,12 @@ pub enum Made {
         /// Whether its result is used.
         used: bool,
     },
+    /// A read by a compare-exchange that fails where it reads the value of the cycle, and says so by 0. It
+    /// does not tell what it found.
+    Miss {
+        /// Its memory order, whether it succeeds or fails.
+        order: Order,
+    },
     /// A load through a pointer to `const`.
     Const,
     /// An access through a pointer to `volatile`.

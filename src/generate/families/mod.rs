@@ -18,10 +18,10 @@ use litmake_litmus::{self as litmus, Arch, canon};
 use rustc_hash::FxHashSet;
 
 /// Families that are no part of the grid of axes.
-const LISTED: usize = 15;
+const LISTED: usize = 16;
 
 /// Names of families, and what each is.
-pub const NAMES: [(&str, &str); 27] = [
+pub const NAMES: [(&str, &str); 28] = [
     (
         "telechat-table3",
         "the constructs of Telechat's Table III in integers of 8 to 64 bits: atomics with fences \
@@ -43,6 +43,12 @@ pub const NAMES: [(&str, &str); 27] = [
         "c11-cas",
         "compare-exchange that succeeds and that fails, weak and strong, used and unused, with \
          every pair of orders of C23",
+    ),
+    (
+        "sc-operations",
+        "sequentially consistent loads, stores, read-modify-writes and compare-exchanges, which \
+         succeed and fail without saying what they found, in `int` and `int64_t`: for languages \
+         and libraries that have one order",
     ),
     ("c11-unused", "read-modify-writes whose results are unused, seen through final values"),
     (
@@ -122,6 +128,7 @@ pub fn each(name: &Source, f: &mut dyn FnMut(Made) -> ControlFlow<()>) -> Result
         "mix-accesses" => run.accesses(&shapes::few_ways()),
         "c11-constructs" => run.constructs(&[], plain, true, &all),
         "c11-cas" => run.constructs(&[], plain, false, &ways(&|w| matches!(w, Way::Cas { .. }))),
+        "sc-operations" => run.sequential(),
         "c11-unused" => {
             let unused = ways(&|w| matches!(w, Way::Rmw { used: false, .. }));
             run.constructs(&[], plain, false, &unused)
@@ -240,6 +247,39 @@ impl Run<'_> {
         for (label, base) in types(16) {
             let some = if ["int", "int64_t"].contains(&label) { ways } else { &[] };
             self.constructs(&[label], Style { base, ..Style::default() }, true, some)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Up to two accesses of each shape made in another way, all of them sequentially consistent.
+    fn sequential(&mut self) -> ControlFlow<()> {
+        let is_sc = |text: &String| {
+            !["Rlx", "Rel", "Acq", "Fence", "DpAddr"].iter().any(|w| text.contains(w))
+        };
+        let kept = |texts: Vec<String>| Run::cycles(texts.into_iter().filter(is_sc).collect());
+        let (free, guarded) = (kept(shapes::shapes()), kept(shapes::guarded()));
+        let ways = shapes::sequential_ways();
+        for (label, base) in types(8).filter(|(name, _)| ["int", "int64_t"].contains(name)) {
+            let atomic = Style { base, ..Style::default() };
+            let plain = Style { objects: Objects::Plain, ..atomic };
+            let all = free.iter().map(|c| (c, atomic)).chain(guarded.iter().map(|c| (c, plain)));
+            for ((cycle, places), usual) in all {
+                self.one(cycle, &usual, &[label])?;
+                for (a, first) in PLACES.iter().enumerate().take(*places) {
+                    for (name, how) in &ways {
+                        let mut style = usual;
+                        style.made[a] = *how;
+                        self.one(cycle, &style, &[label, first, name])?;
+                        for (b, second) in PLACES.iter().enumerate().take(*places).skip(a + 1) {
+                            for (other, how) in &ways {
+                                style.made[b] = *how;
+                                self.one(cycle, &style, &[label, first, name, second, other])?;
+                            }
+                            style.made[b] = Way::Usual;
+                        }
+                    }
+                }
+            }
         }
         ControlFlow::Continue(())
     }

@@ -106,6 +106,19 @@ pub fn ways() -> Vec<(String, Made)> {
     out
 }
 
+/// The read-modify-writes of languages and libraries with one order.
+pub fn sequential_ways() -> Vec<(&'static str, Made)> {
+    let order = Order::Sc;
+    let add = Operation::Fetch(RmwOp::Add);
+    let (weak, hits, used) = (false, true, true);
+    vec![
+        ("exchange", Made::Rmw { op: Operation::Exchange, order, used }),
+        ("add", Made::Rmw { op: add, order, used }),
+        ("cas-hit", Made::Cas { weak, success: order, failure: order, hits, used }),
+        ("cas-miss", Made::Miss { order }),
+    ]
+}
+
 /// A few of them, where every one would be too many.
 pub fn few_ways() -> Vec<(String, Made)> {
     let rmw = |op, order, used| Made::Rmw { op, order, used };

@@ -1,12 +1,15 @@
 //! LLVM's intermediate representation: one instruction a line, and its meaning as micro-ops.
 //!
 //! `lex` has the tokens, `types` the types, `lower` the instructions. A thread is one function without
-//! parameters whose calls are inlined and whose stack slots are locations. Where the language gives a
-//! choice (`undef`, `poison`, what a race reads), one value stands for all: the outcomes are some of
-//! those that the code has. It does not know models, passes, or how functions become threads.
+//! parameters whose calls are inlined and whose stack slots are locations: `module` reads functions,
+//! and `thread` makes threads of them. Where the language gives a choice (`undef`, `poison`, what a
+//! race reads), one value stands for all: the outcomes are some of those that the code has. It does
+//! not know models or passes.
 
 pub mod lex;
 mod lower;
+pub mod module;
+pub mod thread;
 pub mod types;
 
 use super::microcode::Labels;

@@ -103,7 +103,7 @@ fn words_that_stand_for_nothing_or_too_much_are_answered() {
             "installed are 14, 16",
         ),
         ("msvc", "there is no profile `msvc`", "no profile has the part `msvc`"),
-        ("clang-16-O9", "there is no profile `clang-16-O9`", "did you mean `clang-16-O"),
+        ("clang-16-O9", "there is no profile `clang-16-O9`", "did you mean `clang-16-O0`?"),
         (
             "clang16-aarch64",
             "there is no profile `clang16-aarch64`",

@@ -44,7 +44,7 @@ fn argued(model: &str) -> Option<Private> {
         // atomic, so that it synchronises with nothing, and its reads-from and coherence stay in its
         // thread. The order of sequentially consistent accesses looks at accesses of that
         // annotation, at happens-before, and at what communicates between threads.
-        "llvm" => unless(Tags::NONE),
+        "llvm" | "llvm-lb" | "llvm-undef" => unless(Tags::NONE),
         // A private access is not atomic, so that it synchronizes with nothing. Happens-before has it by program
         // order, which is transitive, and by semantics that list its storage class: what they order before it and
         // after it they order directly. Availability and visibility operations do not go through an access without

@@ -584,7 +584,11 @@ fn without_mix(finding: Finding) -> Finding {
 fn cause(test: &Test, core: &Core) -> String {
     match &core.threads[..] {
         [_] if test.threads.len() > 1 => {
-            format!("the code of one thread, whatever the others do:\n{}", core.key.trim())
+            format!(
+                "the code of one thread alone: the outcome is still there when every access of the other \
+                 threads is sequentially consistent. With what the thread needs:\n{}",
+                core.key.trim()
+            )
         }
         _ => String::new(),
     }

@@ -25,9 +25,9 @@ use super::verdict::{Verdict, judge};
 use super::workspace::Workspace;
 use super::{compiled, simulate};
 use litmake_base::diag::{Result, Source};
-use litmake_base::digest::Digest;
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
-use litmake_base::records::Records;
+use litmake_base::records::{self, Put, Records};
 use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value};
@@ -458,16 +458,36 @@ impl<'a> Investigator<'a> {
         out
     }
 
-    /// The smallest test on which a compiler fails in the same way.
+    /// The smallest test on which a compiler fails in the same way. It is kept, since the failures
+    /// on the way to it are not, and is only believed while the compiler fails on it.
     fn smallest(&mut self, failed: &Failed) -> Test {
-        reduce(&failed.test, failed.limit, &mut |tests| {
+        let Some(piece) = self.piece(failed.node, Some(&failed.profile)) else {
+            return failed.test.clone();
+        };
+        let fails = |tests: &[Test]| -> Vec<bool> {
             let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
-            let piece = self.piece(failed.node, Some(&failed.profile));
-            let same = |r: &std::result::Result<Vec<u8>, Failure>| {
-                r.as_ref().is_err_and(|e| e.kind == failed.kind)
-            };
-            self.apply(piece, &texts).iter().map(same).collect()
-        })
+            let results = self.apply(Some(piece.clone()), &texts);
+            results.iter().map(|r| r.as_ref().is_err_and(|e| e.kind == failed.kind)).collect()
+        };
+        let key = Keyer::new("smallest failing test/1")
+            .field("litmake", env!("LITMAKE_STAGE_INVESTIGATE").as_bytes())
+            .field("stage", &piece.fingerprint.0)
+            .field("test", litmus::write(&failed.test).as_bytes())
+            .field("fails", format!("{:?} {}", failed.kind, failed.limit).as_bytes())
+            .finish();
+        let kept = self.records.get(&[key]).pop().flatten();
+        let kept = kept.and_then(|text| String::from_utf8(text).ok());
+        let kept = kept.and_then(|text| litmus::read(&Source::new("kept", text)).ok());
+        if let Some(kept) = kept.filter(|kept| fails(std::slice::from_ref(kept)) == [true]) {
+            return kept;
+        }
+        let smallest = reduce(&failed.test, failed.limit, &mut |tests| fails(tests));
+        if !self.context.stopped() && self.compilers.moved().is_none() {
+            let value = litmus::write(&smallest);
+            let put = Put { kind: records::Kind::Alias, key, value: value.as_bytes() };
+            self.records.put(&[put]);
+        }
+        smallest
     }
 
     /// How many smaller tests a compiler that failed may be tried with. None if its tests are not

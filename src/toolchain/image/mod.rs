@@ -30,6 +30,8 @@ const MAX_OFFSETS: u64 = 0xf000;
 /// The alignment of sections of variables and of common symbols.
 const VARIABLES: u64 = 64;
 const MAX_OBJECTS: usize = 512;
+/// The section with Go's table of functions, which every program of Go has.
+const GO_TABLE: &str = ".gopclntab";
 
 /// The content at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct Image {
     nameless: bool,
     /// Whether addresses are a linker's, so that any number may equal one by chance.
     linked: bool,
+    /// Whether it is a program that Go linked.
+    go: bool,
     /// The places outside code that hold addresses.
     addresses: BTreeSet<u64>,
     /// The addresses that relocations in code name, with the places of the relocations.
@@ -184,6 +188,7 @@ impl Image {
             base: 0,
             nameless: false,
             linked: false,
+            go: false,
             addresses: BTreeSet::new(),
             named: BTreeSet::new(),
         }
@@ -307,6 +312,7 @@ impl Image {
                 continue;
             }
             let name = section.name().unwrap_or_default();
+            self.go |= name == GO_TABLE;
             // The linker fills these tables, and nothing writes them later.
             let constant =
                 !write || [".toc", ".got", ".data.rel.ro"].iter().any(|p| name.starts_with(p));
@@ -666,10 +672,23 @@ impl Image {
         self.section_at(at).map(|s| s.kind)
     }
 
+    /// Whether a function is Go's, and not C code beside it: names of Go have their package.
+    pub fn is_go(&self, function: &Function) -> bool {
+        self.go && function.name.contains('.')
+    }
+
     /// The name of the undefined symbol with this stand-in address.
     pub fn missing_at(&self, at: u64) -> Option<&str> {
         let (start, name) = self.missing.range(..=at).next_back()?;
         (at - start < 64).then_some(name.as_str())
+    }
+
+    /// The name of the function that begins at an address, whether or not its code is here.
+    pub fn name_at(&self, at: u64) -> Option<String> {
+        match self.missing_at(at) {
+            Some(name) => Some(name.to_string()),
+            None => self.function_at(at).filter(|f| f.start == at).map(|f| f.name),
+        }
     }
 
     /// The resolver of an ifunc.

@@ -3,6 +3,7 @@
 //!
 //! It does not know values; a call through a register is left open until its target is known.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::image::{Function, Image};
@@ -16,6 +17,7 @@ use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Val};
 use super::copies::{self, Bytes};
 use super::endian;
 use super::locks;
+use super::stubs::Stub;
 use litmake_isa::target::{Special, Target};
 
 const MAX_NODES: usize = 4096;
@@ -72,6 +74,10 @@ pub struct Expand<'a> {
     pub instead: &'a dyn Fn(&str) -> Option<String>,
     /// The function that an ifunc's resolver chooses.
     pub choose: &'a dyn Fn(&Function) -> Option<Function>,
+    /// What calls of a function are taken to do, where they are not followed.
+    pub stub: &'a dyn Fn(&str) -> Option<Stub>,
+    /// The functions whose calls were not followed for that reason.
+    pub stubbed: &'a RefCell<BTreeMap<String, Stub>>,
     /// Whether calls are replaced by their code; otherwise they end the code.
     pub inlines: bool,
 }
@@ -602,10 +608,36 @@ impl Expand<'_> {
         if !self.inlines {
             return lists.push(from, Draft::Stop, String::new());
         }
+        if let Some(name) = self.image.name_at(to)
+            && let Some(stub) = (self.stub)(&name)
+        {
+            self.stubbed.borrow_mut().insert(name, stub);
+            return self.stub(stub, from, ret, lists);
+        }
         match self.callee(to) {
             Ok(Callee::Function(function, to)) => self.enter(&function, to, from, ret, lists),
             Ok(Callee::Bytes(work)) => self.bytes(work, from, ret, lists),
             Err(why) => lists.push(from, Draft::Unclear(why), String::new()),
+        }
+    }
+
+    /// Adds what a call is taken to do; continues at `ret`.
+    fn stub(&self, stub: Stub, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
+        match stub {
+            Stub::Never => {
+                let forever = lists.label();
+                lists.pending.push(forever);
+                lists.push(from, Draft::Goto, self.target.jump(&name(forever)))
+            }
+            Stub::Gives(_) if self.target.result.is_empty() => {
+                let why = Failure::unsupported("a call whose result is on the stack");
+                lists.push(from, Draft::Unclear(why), String::new())
+            }
+            Stub::Gives(number) => {
+                let result = self.target.result.to_string();
+                lists.push(from, Draft::Set(result, number), String::new())?;
+                self.back(from, ret, lists)
+            }
         }
     }
 

@@ -16,9 +16,11 @@ mod live;
 pub mod locks;
 mod needed;
 mod state;
+pub mod stubs;
 mod values;
 mod write;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::image::{Function, Image, pad};
@@ -33,6 +35,7 @@ use litmake_litmus::{InitItem, Line};
 use litmake_ops::Val;
 use litmake_profile::machine::MACHINE;
 use state::State;
+use stubs::Stub;
 use values::{Access, Field, Frame, Known, Place, World};
 
 /// The limit on the rounds in which calls through registers are resolved.
@@ -89,6 +92,8 @@ pub struct Foreign {
     pub fields: BTreeMap<String, Vec<(i64, i64, String)>>,
     /// The size in bytes of the function's result, if it is observed.
     pub result: Option<u8>,
+    /// What calls of some functions are taken to do, in place of [`stubs::usual`].
+    pub stubs: BTreeMap<String, Stub>,
 }
 
 /// A lifted thread.
@@ -109,6 +114,8 @@ pub struct Lifted {
     pub result: Option<String>,
     /// The result of each instruction, if asked for.
     pub listing: Vec<Listed>,
+    /// The functions whose calls were not followed, and what they were taken to do.
+    pub stubbed: BTreeMap<String, Stub>,
 }
 
 /// Lifts one function.
@@ -135,6 +142,17 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
         target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
             Failure::unsupported(format!("code for {} cannot be lifted yet", image.arch.name()))
         })?;
+    let target = match image.is_go(function) {
+        true => target.of_go().ok_or_else(|| {
+            Failure::unsupported(format!("Go's convention for calls on {}", image.arch.name()))
+        })?,
+        false => target,
+    };
+    if target.result.is_empty() && given.foreign.is_some_and(|f| f.result.is_some()) {
+        return Err(
+            Failure::unsupported("the result of a function that returns it on the stack").into()
+        );
+    }
     let mut locations: Vec<String> = given.params.to_vec();
     let mut globals = Vec::new();
     for (symbol, location) in given.globals {
@@ -197,9 +215,14 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
         frame,
         dependencies: !target.is_x86(),
     };
+    let stub = |name: &str| {
+        let foreign = given.foreign?;
+        foreign.stubs.get(name).copied().or_else(|| stubs::usual(name))
+    };
     let (mut resolved, mut sizes) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..MAX_ROUNDS {
         let choose = |f: &Function| choose(image, f, &world);
+        let stubbed = RefCell::default();
         let expand = Expand {
             image,
             target: &target,
@@ -207,6 +230,8 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
             sizes: &sizes,
             instead: given.instead,
             choose: &choose,
+            stub: &stub,
+            stubbed: &stubbed,
             inlines: true,
         };
         let whole = |failure: Failure| placed(failure, image, function.start, given);
@@ -221,7 +246,8 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
         if found.is_empty() {
             own.suffices(&analysis, shared)?;
             let named = Named { locations: &locations, shared, tables: &own.tables };
-            return write::write(&flat, &analysis, &world, &target, &named, given);
+            let lifted = write::write(&flat, &analysis, &world, &target, &named, given)?;
+            return Ok(Lifted { stubbed: stubbed.into_inner(), ..lifted });
         }
         for found in found {
             // A call of `memcpy` through a register is resolved at one place, and its size at the
@@ -355,6 +381,8 @@ fn chosen(image: &Image, chooser: &Function, world: &World, inlines: bool) -> Op
         sizes: &BTreeMap::new(),
         instead: &|_| None,
         choose: &|_| None,
+        stub: &|_| None,
+        stubbed: &RefCell::default(),
         inlines,
     };
     let mut flat = expand.run(chooser).ok()?;
@@ -398,6 +426,9 @@ fn start(
     known.extend(reg(flat, target.stack).map(|r| (r, Known::Stack(0))));
     if let Some(name) = target.entry {
         known.extend(reg(flat, name).map(|r| (r, Known::int(entry))));
+    }
+    if let Some(name) = target.zero {
+        known.extend(reg(flat, name).map(|r| (r, Known::int(0))));
     }
     if let (Some(name), Some(at)) = (target.global, globals) {
         known.extend(reg(flat, name).map(|r| (r, Known::int(at))));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use libc::{c_int, c_long, c_void, pid_t};
 
-use super::{Look, Property};
+use super::{LIMITS, Look, Property};
 
 /// The largest length of a path in bytes.
 const PATH_MAX: usize = 4096;
@@ -22,6 +22,94 @@ pub const NATIVE: u32 = 0xc000_00b7;
 pub const NATIVE: u32 = 0xc000_00f3;
 #[cfg(target_arch = "powerpc64")]
 pub const NATIVE: u32 = if cfg!(target_endian = "little") { 0xc000_0015 } else { 0x8000_0015 };
+
+/// The calls that mean something here.
+pub const CALLS: &[c_long] = &[
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_statfs,
+    libc::SYS_chdir,
+    libc::SYS_chroot,
+    libc::SYS_getxattr,
+    libc::SYS_listxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_symlinkat,
+    libc::SYS_linkat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_utimensat,
+    libc::SYS_getdents64,
+    libc::SYS_connect,
+    libc::SYS_uname,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getresuid,
+    libc::SYS_getresgid,
+    libc::SYS_getgroups,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_prlimit64,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_pivot_root,
+    libc::SYS_mount,
+    libc::SYS_move_mount,
+    libc::SYS_io_uring_setup,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_open,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_access,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lstat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getdents,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getrlimit,
+];
 
 /// How a call uses a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +169,12 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
         }
         libc::SYS_unlinkat => vec![((Some(0), 1), Use::Removes)],
         libc::SYS_renameat2 => vec![((Some(0), 1), Use::Removes), ((Some(2), 3), Use::Makes)],
+        // Without a path it is about an open file.
+        libc::SYS_utimensat if args[1] == 0 => {
+            let file = opened(pid, args[0]);
+            return file.into_iter().map(|path| Named { path, used: Use::Makes }).collect();
+        }
+        libc::SYS_utimensat => vec![((Some(0), 1), Use::Makes)],
         _ => old::places(number, args),
     };
     let path = |(folder, path): Place| {
@@ -103,7 +197,9 @@ mod old {
             libc::SYS_creat => first(Use::Opens(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC)),
             libc::SYS_stat | libc::SYS_access => first(Use::Looks(Look::Kind)),
             libc::SYS_lstat | libc::SYS_readlink => first(Use::Looks(Look::Link)),
-            libc::SYS_mkdir | libc::SYS_mknod => first(Use::Makes),
+            libc::SYS_mkdir | libc::SYS_mknod | libc::SYS_utime | libc::SYS_utimes => {
+                first(Use::Makes)
+            }
             libc::SYS_symlink => vec![((None, 1), Use::Makes)],
             libc::SYS_unlink | libc::SYS_rmdir => first(Use::Removes),
             libc::SYS_link => {
@@ -116,6 +212,8 @@ mod old {
             _ => Vec::new(),
         }
     }
+
+    pub const LISTS: libc::c_long = libc::SYS_getdents;
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod old {
@@ -124,11 +222,21 @@ mod old {
     pub fn places(_: libc::c_long, _: &[u64; 6]) -> Vec<(Place, Use)> {
         Vec::new()
     }
+
+    pub const LISTS: libc::c_long = libc::SYS_getdents64;
+}
+
+/// Whether a call lists a folder.
+pub fn lists(number: c_long) -> bool {
+    number == libc::SYS_getdents64 || number == old::LISTS
 }
 
 /// The property of the process or of its machine that a call asks for.
-pub fn property(pid: pid_t, number: c_long) -> Option<Property> {
+pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property> {
     match number {
+        libc::SYS_prlimit64 => limit(args[1]),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_getrlimit => limit(args[0]),
         libc::SYS_uname => Some(Property::System),
         libc::SYS_getuid
         | libc::SYS_geteuid
@@ -140,6 +248,11 @@ pub fn property(pid: pid_t, number: c_long) -> Option<Property> {
         libc::SYS_sched_getaffinity => Some(Property::Processors),
         _ => None,
     }
+}
+
+/// A limit that a call asks for, if it can decide something and litmake does not set it itself.
+fn limit(which: u64) -> Option<Property> {
+    LIMITS.iter().any(|known| *known as u64 == which).then_some(Property::Limits)
 }
 
 /// Whether a process runs Debian's `sh`. It asks who its user is when it starts, and has no variable that

@@ -92,6 +92,21 @@ fn a_crash_is_reduced_to_what_crashes() {
     assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
 }
 
+/// The reduction of a failure is kept under the compiler's key: the next run starts the compiler to
+/// see that it still fails, and no more.
+#[test]
+fn a_crash_is_reduced_once() {
+    let s = failing("echo . >> $(dirname $0)/count; kill -SEGV $$");
+    let starts = |s: &Scratch| s.read("count").lines().count();
+    let report = one_failed(&s, "crashed (signal 11)");
+    let first = starts(&s);
+    assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
+    let report = one_failed(&s, "crashed (signal 11)");
+    assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
+    let second = starts(&s) - first;
+    assert!(second * 4 < first, "{second} starts after {first}");
+}
+
 #[test]
 fn garbage_for_an_object_file_is_named() {
     let s = failing("echo garbage > test.o; exit 0");

@@ -73,6 +73,8 @@ fn data(word: u32, at: u64) -> Option<Part> {
         // A return from an exception.
         true if sets => return None,
         true if op == "MOV" && !constant => to_pc(rm),
+        // The form in which Go's assembler writes a return.
+        true if op == "ADD" && constant && bits(word, 0, 12) == 0 => to_pc(rn),
         true => Flow::JumpRegister,
         false => Flow::Next,
     };

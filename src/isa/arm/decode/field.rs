@@ -311,10 +311,17 @@ fn low_bit_t(word: u32) -> u32 {
     bits(word, 12, 3) << 2 | bits(word, 6, 2)
 }
 
-/// Loads of PC are jumps; from the stack with an update they are returns.
+/// Loads of PC are jumps; from the top of the stack, which is then given back, they are returns.
 pub fn loads_pc(mut part: Part, word: u32) -> Part {
     if bits(word, 12, 4) == PC && part.name == "LDR" {
-        part.flow = Flow::JumpRegister;
+        let gives_back = |o: &Operand| match o {
+            Operand::Mem(m) => m.base.as_deref() == Some("SP") && m.update == Update::Post,
+            _ => false,
+        };
+        part.flow = match part.operands.iter().any(gives_back) {
+            true => Flow::Return,
+            false => Flow::JumpRegister,
+        };
     }
     part
 }

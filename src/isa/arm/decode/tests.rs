@@ -93,6 +93,11 @@ fn flow() {
     assert_eq!(flow(0xe49d_f004), Flow::Return);
     assert_eq!(flow(0xe1a0_f00e), Flow::Return);
     assert_eq!(flow(0xe08f_f103), Flow::JumpRegister);
+    assert_eq!(flow(0xe28e_f000), Flow::Return);
+    assert_eq!(flow(0xe49d_f018), Flow::Return);
+    assert_eq!(flow(0xe59d_f018), Flow::JumpRegister);
+    assert_eq!(flow(0xe28e_f004), Flow::JumpRegister);
+    assert_eq!(flow(0xe281_f000), Flow::JumpRegister);
     assert_eq!(flow(0xe59f_f004), Flow::JumpRegister);
     assert_eq!(flow(0xe7f0_00f0), Flow::Trap);
     assert_eq!(flow(0xe8bd_0010), Flow::Next);

@@ -105,7 +105,8 @@ impl Browser {
         }
     }
 
-    fn wait_for(&mut self, event: &str) {
+    /// Waits for an event.
+    pub fn wait_for(&mut self, event: &str) {
         loop {
             let message = self.read();
             if message["method"] == event {

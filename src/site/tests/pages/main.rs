@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use browser::Browser;
 use litmake_history::folder::Folder;
 use litmake_history::lives::{Change, History, State};
-use litmake_history::record::{Circumstances, Date, FORMAT, Note};
+use litmake_history::record::{Circumstances, Date, FORMAT, Mark, Note};
 use litmake_report::coverage::Gather;
 use litmake_report::{Class, Compiler, Finding, Report, html};
 use litmake_site as site;
@@ -89,6 +89,149 @@ fn a_bug_is_fixed_where_its_test_ran_and_reopened_where_it_shows_again() {
     // A run without coverage changes nothing.
     folder.add(&Report { pipeline: "other".into(), ..Report::default() }, &about(3)).unwrap();
     assert_eq!(states(&history(&folder)), states(&now));
+}
+
+/// The version that clang built from HEAD says, for a letter of its commit.
+fn head(letter: char) -> String {
+    let hash: String = std::iter::repeat_n(letter, 40).collect();
+    format!("clang version 23.0.0git (https://github.com/llvm/llvm-project.git {hash})")
+}
+
+/// A report like [`report`], of clang at a commit.
+fn at_head(letter: char, judged: &[&str], bugs: &[&str]) -> Report {
+    let compiler = Compiler { version: head(letter), ..compiler("23") };
+    Report { compilers: vec![compiler], ..report(judged, bugs) }
+}
+
+#[test]
+fn builds_of_head_are_apart_and_a_bug_says_between_which_of_them_it_began_and_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path());
+    // The commits are in no order of their own. `b` is only looked for from the third night on.
+    let nights = [
+        at_head('f', &["a"], &[]),
+        at_head('c', &["a"], &["a"]),
+        at_head('e', &["a", "b"], &["a", "b"]),
+        at_head('b', &["a", "b"], &["b"]),
+        at_head('d', &["a", "b"], &["a", "b"]),
+    ];
+    for (night, report) in nights.iter().enumerate() {
+        folder.add(report, &about(night)).unwrap();
+    }
+    let history = history(&folder);
+    let name = |letter: char| {
+        let hash: String = std::iter::repeat_n(letter, 12).collect();
+        format!("clang 23.0.0git {hash}")
+    };
+    let names: Vec<&str> = history.builds.iter().map(|b| b.name.as_str()).collect();
+    assert_eq!(names, ['f', 'c', 'e', 'b', 'd'].map(name));
+    let spans = |bug: &str| -> Vec<(Option<String>, String, Option<String>)> {
+        let all = &history.bug(bug).unwrap().spans;
+        all.iter()
+            .map(|s| (s.last_good.clone(), s.first_bad.clone(), s.first_good.clone()))
+            .collect()
+    };
+    // The night before the first one that showed it had judged its test.
+    assert_eq!(
+        spans("a"),
+        [(Some(name('f')), name('c'), Some(name('b'))), (Some(name('b')), name('d'), None)]
+    );
+    assert_eq!(spans("b"), [(None, name('e'), None)]);
+    let told = litmake_history::tell::bugs(&history, litmake_history::tell::Form::Text);
+    let a = told.lines().find(|l| l.starts_with("a ")).unwrap();
+    let dense: String = std::iter::repeat_n('e', 12).collect();
+    assert!(a.contains(&format!("{}, 23.0.0git {dense}; {}", name('c'), name('d'))), "{told}");
+
+    // A difference that was not looked into may have been the bug, so that the night before is not good.
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path());
+    let mut open = at_head('f', &["a"], &[]);
+    open.not_looked_into.push(litmake_report::bugs::Unexplored {
+        family: "clang".into(),
+        count: 1,
+        by_profile: [("p".to_string(), 1)].into(),
+        ..Default::default()
+    });
+    folder.add(&open, &about(0)).unwrap();
+    folder.add(&at_head('c', &["a"], &["a"]), &about(1)).unwrap();
+    assert_eq!(self::history(&folder).bug("a").unwrap().spans[0].last_good, None);
+}
+
+#[test]
+fn a_fixed_bug_keeps_the_builds_that_have_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path());
+    for (night, letter, bugs) in [(0, 'a', &["x"][..]), (1, 'b', &["x"]), (2, 'c', &[])] {
+        folder.add(&at_head(letter, &["x"], bugs), &about(night)).unwrap();
+    }
+    let history = history(&folder);
+    let bug = history.bug("x").unwrap();
+    assert_eq!((bug.state, bug.spans.len()), (State::Fixed, 1));
+    let told = litmake_history::tell::bugs(&history, litmake_history::tell::Form::Text);
+    assert!(told.contains("clang 23.0.0git aaaaaaaaaaaa, 23.0.0git bbbbbbbbbbbb"), "{told}");
+}
+
+/// A note on a bug, of a day after the nights.
+fn note(bug: &str, day: u64, state: Mark, of: Option<&str>) -> Note {
+    Note {
+        history: FORMAT,
+        date: Date(nights::date(10).0 + day),
+        bug: bug.into(),
+        state: Some(state),
+        of: of.map(String::from),
+        ..Note::default()
+    }
+}
+
+#[test]
+fn people_give_bugs_states_and_runs_go_on_to_say_what_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path());
+    let names = ["closed", "dup", "gone", "invalid", "lb", "open", "sent", "taken", "wont"];
+    let mut first = report(&names, &names);
+    let lb = first.findings.iter_mut().find(|f| f.id == "lb").unwrap();
+    lb.label = litmake_report::LOAD_BUFFERING.into();
+    folder.add(&first, &about(0)).unwrap();
+    let marks = [
+        ("closed", Mark::Fixed, None),
+        ("dup", Mark::Duplicate, Some("sent")),
+        ("gone", Mark::Sent, None),
+        ("invalid", Mark::Invalid, None),
+        ("sent", Mark::Sent, None),
+        ("taken", Mark::Invalid, None),
+        ("taken", Mark::Open, None),
+        ("wont", Mark::WontFix, None),
+    ];
+    for (day, (bug, mark, of)) in marks.into_iter().enumerate() {
+        folder.note(&note(bug, day as u64, mark, of)).unwrap();
+    }
+    let now = history(&folder);
+    let expected = [
+        ("closed", State::Fixed),
+        ("dup", State::Duplicate),
+        ("gone", State::Sent),
+        ("invalid", State::Invalid),
+        ("lb", State::Expected),
+        ("open", State::Open),
+        ("sent", State::Sent),
+        ("taken", State::Open),
+        ("wont", State::WontFix),
+    ];
+    assert_eq!(states(&now), expected);
+    assert_eq!(now.open(), 4);
+    assert_eq!(now.bug("dup").unwrap().duplicate_of.as_deref(), Some("sent"));
+    let new: Vec<&str> = now.changed(0, Change::New).iter().map(|b| b.id.as_str()).collect();
+    assert!(!new.contains(&"lb") && !new.contains(&"invalid") && new.contains(&"open"), "{new:?}");
+    // A later run shows what a note called fixed, and no longer shows what was sent.
+    let left: Vec<&str> = names.into_iter().filter(|n| *n != "gone").collect();
+    let mut later = report(&names, &left);
+    later.findings.iter_mut().for_each(|f| f.label.clear());
+    folder.add(&later, &about(20)).unwrap();
+    let then = history(&folder);
+    let state = |bug: &str| then.bug(bug).unwrap().state;
+    assert_eq!((state("closed"), state("gone")), (State::Open, State::Fixed));
+    // What notes closed is not open in runs after them.
+    assert_eq!(then.open_after().last(), Some(&then.open()));
 }
 
 #[test]
@@ -181,12 +324,16 @@ fn pages(dir: &Path, count: usize, bugs: usize) -> (PathBuf, History) {
                 owner: Some("Ada".into()),
                 tracker: Some(tracker.into()),
                 text: Some("<i>said</i>".into()),
+                ..Note::default()
             })
             .unwrap();
     }
+    let start = std::time::Instant::now();
     let history = history(&folder);
+    let read = start.elapsed();
     let pages = dir.join("pages");
-    site::write(&history, "0.1.0", &pages).unwrap();
+    site::write(&history, "0.1.0", None, &pages).unwrap();
+    eprintln!("{count} nights: read in {read:?}, read and written in {:?}", start.elapsed());
     (pages, history)
 }
 
@@ -205,8 +352,10 @@ fn texts_from_outside_are_escaped_and_links_lead_to_files() {
             assert!(!text.contains(wrong), "{name} has {wrong}");
         }
         for link in text.split("href=\"").skip(1) {
-            let target = link.split('"').next().unwrap();
-            if target.starts_with('#') || target.starts_with("https://example.org/") {
+            let target = link.split(['"', '?']).next().unwrap();
+            let outside =
+                ["#", "https://example.org/", "https://github.com/llvm/", "https://gcc.gnu.org/"];
+            if outside.iter().any(|o| target.starts_with(o)) {
                 continue;
             }
             assert!(names.contains(target), "{name} leads to {target}");
@@ -224,6 +373,19 @@ fn a_year_of_nights_is_small() {
     let size: u64 =
         std::fs::read_dir(&pages).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
     assert!(size < 20_000_000, "{size} bytes");
+    // Each night has a column for each compiler; one mix has its own.
+    let matrix = std::fs::read_to_string(pages.join("matrix.html")).unwrap();
+    assert_eq!(matrix.matches("data-mark").count(), 2 * 365 + 1);
+    let Some(mut browser) = Browser::start() else { return };
+    let some_bug = history.bugs.iter().rev().find(|b| b.spans.len() > 1).unwrap();
+    let bug_page = format!("bug-{}.html", some_bug.id);
+    browser.look(420, true);
+    for page in ["index.html", "bugs.html", "matrix.html", &bug_page] {
+        browser.open(&pages.join(page));
+        let ms = browser.eval("performance.getEntriesByType('navigation')[0].loadEventEnd");
+        eprintln!("{page} of a year: {ms} ms until it is loaded");
+        assert_eq!(browser.eval(AUDIT), serde_json::json!([]), "{page}");
+    }
 }
 
 /// Finds faults in the accessibility of a page: contrasts below WCAG AA, controls and pictures
@@ -336,6 +498,15 @@ fn pages_do_what_they_say_in_a_browser() {
     browser.eval("(() => { const s = document.querySelector('.tools select'); s.value = 'fixed'; s.dispatchEvent(new Event('change')); })()");
     assert_eq!(browser.eval(shown), fixed);
 
+    // The choice is in the address, and another reader of the address sees the same rows.
+    let address = browser.eval("location.search");
+    assert_eq!(address, "?state=fixed");
+    browser.eval("document.querySelector('tbody').dataset.old = '1'");
+    browser.call("Page.reload", serde_json::json!({}));
+    browser.wait_for("Page.loadEventFired");
+    assert_eq!(browser.eval("document.querySelector('tbody').dataset.old ?? ''"), "");
+    assert_eq!(browser.eval(shown), fixed);
+
     // A click on a heading sorts by its column, and a second click reverses the order.
     let ids = "[...document.querySelectorAll('tbody tr')].map((r) => r.cells[0].textContent)";
     let read = |browser: &mut Browser| -> Vec<String> {
@@ -351,7 +522,9 @@ fn pages_do_what_they_say_in_a_browser() {
     let numeric = |t: &String| t.parse::<f64>().is_ok();
     let words: Vec<&String> = up.iter().filter(|t| !numeric(t)).collect();
     assert!(words.len() > 5 && words.is_sorted(), "{words:?}");
+    assert_eq!(browser.eval("location.search"), "?state=fixed&sort=bug");
     browser.click("thead th:first-child button", false);
+    assert_eq!(browser.eval("location.search"), "?state=fixed&sort=-bug");
     let down = read(&mut browser);
     assert_eq!(down, up.into_iter().rev().collect::<Vec<_>>());
 
@@ -386,4 +559,65 @@ fn pages_do_what_they_say_in_a_browser() {
     assert_eq!(pasted, text);
 
     assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn dates_below_a_plot_do_not_touch() {
+    let Some(mut browser) = Browser::start() else { return };
+    for nights in [20, 90, 365] {
+        let dir = tempfile::tempdir().unwrap();
+        let (pages, _) = pages(dir.path(), nights, 4);
+        browser.look(1280, false);
+        browser.open(&pages.join("index.html"));
+        let gaps = browser.eval(
+            "[...document.querySelectorAll('svg.plot')].flatMap((plot) => { \
+             const boxes = [...plot.querySelectorAll('text[text-anchor=middle]')] \
+               .map((t) => [t.getBBox(), t.textContent]) \
+               .filter(([, text]) => /^\\d{4}-/.test(text)).map(([box]) => box); \
+             return boxes.slice(1).map((b, i) => b.x - boxes[i].x - boxes[i].width); })",
+        );
+        let gaps: Vec<f64> = gaps.as_array().unwrap().iter().filter_map(|g| g.as_f64()).collect();
+        assert!(gaps.len() >= 4, "{gaps:?}");
+        assert!(gaps.iter().all(|gap| *gap >= 6.0), "{nights} nights: {gaps:?}");
+    }
+}
+
+#[test]
+fn the_feed_is_well_formed_and_names_what_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pages, history) = pages(dir.path(), 12, 30);
+    let text = std::fs::read_to_string(pages.join("feed.xml")).unwrap();
+    assert!(!text.contains("<script>"), "{text}");
+    let changes: usize = (0..history.runs.len())
+        .flat_map(|at| {
+            [Change::New, Change::Reopened, Change::Fixed].map(|c| history.changed(at, c).len())
+        })
+        .sum();
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&pages.join("index.html"));
+    // What RFC 4287 requires: an id, a title and a date for the feed and for each entry, ids that are absolute and
+    // unique, an author, and links with an address.
+    let read = format!(
+        "(() => {{ const xml = new DOMParser().parseFromString({text:?}, 'application/xml'); \
+         if (xml.querySelector('parsererror')) return xml.documentElement.textContent; \
+         const own = (e, name) => [...e.children].filter((c) => c.localName === name); \
+         const feed = xml.documentElement, entries = own(feed, 'entry'); \
+         if (feed.namespaceURI !== 'http://www.w3.org/2005/Atom' || feed.localName !== 'feed') return 'no feed'; \
+         for (const e of [feed, ...entries]) for (const name of ['id', 'title', 'updated']) \
+           if (own(e, name).length !== 1 || !own(e, name)[0].textContent) return 'no ' + name; \
+         if (own(feed, 'author').length !== 1 || !own(own(feed, 'author')[0], 'name').length) return 'no author'; \
+         const ids = [feed, ...entries].map((e) => own(e, 'id')[0].textContent); \
+         if (new Set(ids).size !== ids.length || ids.some((id) => !id.startsWith('urn:uuid:'))) return 'ids'; \
+         if ([...xml.querySelectorAll('updated')].some((u) => Number.isNaN(Date.parse(u.textContent)))) return 'date'; \
+         if ([...xml.querySelectorAll('link')].some((l) => !l.getAttribute('href'))) return 'link'; \
+         return entries.length; }})()"
+    );
+    assert_eq!(browser.eval(&read), changes.min(100));
+    assert!(changes > 10);
+    let linked = browser.eval("document.querySelector('link[type=\"application/atom+xml\"]').href");
+    assert!(linked.as_str().unwrap().ends_with("/feed.xml"), "{linked}");
+    // With an address, links have it.
+    let based = site::files(&history, "0.1.0", Some("https://example.org/x/"));
+    let feed = based.iter().find(|f| f.name == "feed.xml").unwrap();
+    assert!(feed.content.contains(" xml:base=\"https://example.org/x/\""));
 }

@@ -99,17 +99,33 @@ impl Nights {
                 findings.push(finding(bug, test, &on));
             }
         }
-        // One compiler is updated every week, the other every month.
+        // Both compilers are built from HEAD each night, so that each night has another commit.
         let compiler = |name: &String| {
-            let (tool, version) = match name.starts_with("clang") {
-                true => ("clang", format!("clang version 23.{}.0", night / 7)),
-                false => ("gcc", format!("gcc (made up) 17.{}.0", night / 30)),
+            let is_clang = name.starts_with("clang");
+            let (a, b) = (mix(night, 5) as u64, mix(night, 6) as u64 & 0xffff_ffff);
+            let hash = format!("a{a:016x}{b:08x}{a:015x}");
+            let (tool, version) = match is_clang {
+                true => (
+                    "clang",
+                    format!(
+                        "clang version 23.0.0git (https://github.com/llvm/llvm-project.git {})",
+                        &hash[..40]
+                    ),
+                ),
+                false => (
+                    "gcc",
+                    format!(
+                        "gcc (GCC) 17.0.0 20260101 (experimental) [master r17-{}-g{}]",
+                        1000 + 20 * night,
+                        &hash[..14]
+                    ),
+                ),
             };
             Compiler {
                 profile: name.clone(),
                 compiler: tool.into(),
                 arch: "AArch64".into(),
-                build: format!("{:012x}", mix(version.len(), night / 7)),
+                build: format!("{:012x}", mix(usize::from(is_clang), night) & 0xffff_ffff_ffff),
                 version,
             }
         };

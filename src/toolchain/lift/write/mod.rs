@@ -214,7 +214,8 @@ fn attempt(
     writer.note_addresses();
     let result = result.map(|(r, _)| flat.code.regs[usize::from(r)].name.clone());
     let (written, accesses) = (writer.written(), writer.accesses());
-    Ok(Lifted { lines, init, written, accesses, addresses: writer.addresses, result, listing })
+    let (addresses, stubbed) = (writer.addresses, BTreeMap::new());
+    Ok(Lifted { lines, init, written, accesses, addresses, result, listing, stubbed })
 }
 
 /// The register of what the function returns, where that is looked at.

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::module::{Block, Function, Module};
+use super::types::{Scalar, Type, skip};
 use litmake_base::diag::Span;
-use litmake_isa::llvm::types::{Scalar, Type, skip};
 use litmake_litmus::{InitItem, InitValue, Line, Place, Type as Declared, Value};
 
 /// The deepest nesting of calls.
@@ -626,8 +626,8 @@ define internal i32 @twice(i32 noundef %v) {
         // The remaining code is one function that computes what the module computes.
         let source = litmake_base::diag::Source::new("t", "");
         let lines = &thread.lines;
-        let code = litmake_isa::Isa::thread(
-            &litmake_isa::llvm::Llvm { pointer: 64 },
+        let code = crate::Isa::thread(
+            &super::super::Llvm { pointer: 64 },
             &source,
             lines,
             &mut litmake_litmus::Anything,

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use litmake_isa::llvm::lex::tokens;
-use litmake_isa::llvm::types::skip;
+use super::lex::tokens;
+use super::types::skip;
 
 /// The largest number of functions in a module; larger ones are not from litmus tests.
 const MOST_FUNCTIONS: usize = 4096;
@@ -21,15 +21,36 @@ pub struct Module {
     pub variables: BTreeMap<String, Vec<String>>,
     /// The tokens of each named type.
     pub types: BTreeMap<String, Vec<String>>,
+    /// The functions without a body, by their names with the sigil.
+    pub declared: BTreeMap<String, Declared>,
+    /// The attributes in each group (`#0`).
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// Whether it says what may be assumed (`llvm.assume`), which is left out.
+    pub assumes: bool,
     /// Whether pointers have 32 bits. Only the module says so.
     pub is_narrow: bool,
 }
 
-/// A function that has a body.
+/// A function without a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The type of the result, and its attributes before it.
+    pub returns: Vec<String>,
+    /// The type of each parameter, with what follows it; `...` for more of them.
+    pub params: Vec<Vec<String>>,
+    /// The words behind the parameters: attributes and groups of them.
+    pub attributes: Vec<String>,
+}
+
+/// A function that has a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
     /// The names of the parameters, with their sigil.
     pub params: Vec<String>,
+    /// The type of each parameter, and its attributes behind it.
+    pub heads: Vec<Vec<String>>,
+    /// The words before the function's name: linkage, attributes, and last the type of the result.
+    pub returns: Vec<String>,
     /// The blocks; the first is the entry.
     pub blocks: Vec<Block>,
 }
@@ -61,7 +82,8 @@ impl Module {
 
     /// Reads a dump; the error is for people.
     pub fn read(text: &str) -> Result<Module, String> {
-        let mut module = Module::default();
+        let assumes = text.contains("call void @llvm.assume");
+        let mut module = Module { assumes, ..Module::default() };
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let words = tokens(line);
@@ -78,6 +100,14 @@ impl Module {
                         return Err("unsupported: a module of so many functions".into());
                     }
                     module.functions.insert(name, function);
+                }
+                ["declare", ..] => {
+                    let name = name_of(&words)?;
+                    module.declared.insert(name, Declared::read(&words));
+                }
+                ["attributes", group, "=", ..] => {
+                    let words = words[3..].iter().map(|w| w.to_string()).collect();
+                    module.groups.insert(group.to_string(), words);
                 }
                 [name, "=", "type", ..] if name.starts_with('%') => {
                     let rest = words[3..].iter().map(|w| w.to_string()).collect();
@@ -100,6 +130,20 @@ fn name_of(words: &[&str]) -> Result<String, String> {
     at.map(|at| words[at].to_string()).ok_or_else(|| "a function without a name".into())
 }
 
+impl Declared {
+    fn read(words: &[&str]) -> Declared {
+        let at = words.iter().position(|w| w.starts_with('@')).unwrap_or(0);
+        let strings =
+            |words: &[&str]| -> Vec<String> { words.iter().map(|w| w.to_string()).collect() };
+        let rest = words.get(at + 1..).unwrap_or(&[]);
+        let behind = skip(rest).unwrap_or(rest.len());
+        let inner = rest.get(1..behind.saturating_sub(1)).unwrap_or(&[]);
+        let params = split(inner).into_iter().map(strings).collect();
+        let returns = strings(&words[1..at.max(1)]);
+        Declared { returns, params, attributes: strings(&rest[behind..]) }
+    }
+}
+
 impl Function {
     /// Reads a function from its head and the lines after it.
     fn read<'t>(
@@ -107,7 +151,9 @@ impl Function {
         lines: &mut impl Iterator<Item = &'t str>,
     ) -> Result<Function, String> {
         let at = head.iter().position(|w| w.starts_with('@')).unwrap_or(0);
-        let params = parameters(head.get(at + 1..).unwrap_or(&[]))?;
+        let list = parameters(head.get(at + 1..).unwrap_or(&[]))?;
+        let (params, heads): (Vec<String>, Vec<Vec<String>>) = list.into_iter().unzip();
+        let returns = head[1..at.max(1)].iter().map(|w| w.to_string()).collect();
         // An entry block without a name has the number after those of the parameters.
         let number = |p: &String| p.strip_prefix('%').and_then(|n| n.parse::<u32>().ok());
         let first = params.iter().filter_map(number).max().map_or(0, |n| n + 1);
@@ -115,7 +161,7 @@ impl Function {
         let mut named = false;
         while let Some(line) = lines.next() {
             if line.starts_with('}') {
-                return Ok(Function { params, blocks });
+                return Ok(Function { params, heads, returns, blocks });
             }
             let mut words = tokens(line);
             if let [name, ":", ..] = words[..] {
@@ -157,8 +203,28 @@ fn is_mark(words: &[&str]) -> bool {
     call && called.is_some_and(|name| MARKS.iter().any(|mark| name.starts_with(mark)))
 }
 
-/// The names of the parameters in a list in parentheses.
-fn parameters(words: &[&str]) -> Result<Vec<String>, String> {
+/// The parts of a list between commas that are in no bracket.
+fn split<'w>(words: &'w [&'w str]) -> Vec<&'w [&'w str]> {
+    let (mut depth, mut from, mut out) = (0usize, 0, Vec::new());
+    for (i, word) in words.iter().enumerate() {
+        match *word {
+            "(" | "[" | "{" | "<" => depth += 1,
+            ")" | "]" | "}" | ">" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => {
+                out.push(&words[from..i]);
+                from = i + 1;
+            }
+            _ => {}
+        }
+    }
+    if from < words.len() {
+        out.push(&words[from..]);
+    }
+    out
+}
+
+/// The parameters in a list in parentheses: the name of each, and the words before it.
+fn parameters(words: &[&str]) -> Result<Vec<(String, Vec<String>)>, String> {
     let len = skip(words).ok_or("its list of parameters is not closed")?;
     let mut out = Vec::new();
     let mut from = 1;
@@ -168,9 +234,12 @@ fn parameters(words: &[&str]) -> Result<Vec<String>, String> {
             "(" | "[" | "{" | "<" => depth += 1,
             ")" | "]" | "}" | ">" if depth > 0 => depth -= 1,
             "," | ")" if depth == 0 => {
-                match words[from..i].last() {
-                    Some(name) if name.starts_with('%') => out.push(name.to_string()),
-                    Some(&"...") => {
+                match words[from..i].split_last() {
+                    Some((name, head)) if name.starts_with('%') => {
+                        let head = head.iter().map(|w| w.to_string()).collect();
+                        out.push((name.to_string(), head));
+                    }
+                    Some((&"...", _)) => {
                         return Err("unsupported: a variable number of parameters".into());
                     }
                     Some(_) => return Err("a parameter without a name".into()),
@@ -231,7 +300,8 @@ define dso_local void @f(ptr noundef captures(none) %0, i32 range(i32 0, 2) %1) 
     #dbg_value(i32 %3, !12, !DIExpression(), !13)
   ret void
 }
-declare void @g(ptr)
+declare void @g(ptr) #1
+attributes #1 = { memory(read) }
 "#;
 
     #[test]
@@ -239,6 +309,11 @@ declare void @g(ptr)
         let module = Module::read(TEXT).expect("reads");
         let f = &module.functions["@f"];
         assert_eq!(f.params, ["%0", "%1"]);
+        assert_eq!(f.heads[0].join(" "), "ptr noundef captures ( none )");
+        assert_eq!(f.returns, ["dso_local", "void"]);
+        assert_eq!(module.declared["@g"].returns, ["void"]);
+        assert_eq!(module.declared["@g"].attributes, ["#1"]);
+        assert_eq!(module.groups["#1"].join(" "), "{ memory ( read ) }");
         let names: Vec<_> = f.blocks.iter().map(|b| b.name.as_str()).collect();
         assert_eq!(names, ["%2", "%4", "%5"]);
         let text = |b: usize, i: usize| f.blocks[b].instructions[i].join(" ");

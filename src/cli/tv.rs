@@ -1,0 +1,270 @@
+//! `litmake tv`: says whether a change to concurrent code is legal, by looking for a context that tells both apart.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap_complete::engine::ArgValueCompleter;
+use litmake::diag::{Diag, Result};
+use litmake::file;
+use litmake::isa::llvm::module::Module;
+use litmake::litmus::list::STDIN;
+use litmake::litmus::{self};
+use litmake::toolchain::process::{self, Ended, Request};
+use litmake::tv::context::Bound;
+use litmake::tv::judge::{Answer, Court, Report, Settings};
+use litmake::tv::pair::{self, Pair};
+use litmake::tv::said;
+
+use super::{common, completions};
+
+/// Say whether a change to concurrent code is legal: whether some context tells the function after the
+/// change from the function before it.
+///
+/// The input is LLVM's intermediate code: one file with functions `@src` and `@tgt` (as for Alive2; also
+/// `@src1` and `@tgt1`, and so on), or two files with functions of the same names. The command finds the
+/// memory that the functions reach, and tries all contexts up to a bound: accesses before and after the
+/// call, other threads, initial values, pointers that may point to the same memory. A context in which the
+/// first function has a race or undefined behaviour excuses everything.
+///
+/// A refutation is shown with the smallest context, its outcome, and why the first function cannot have it.
+/// That a change holds is said of the contexts up to the bound alone: it is no proof.
+///
+/// Exit status: 0, all changes hold within the bound; 1, one is refuted; 2, wrong input; 3, something is not
+/// understood, or was not judged.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake tv change.ll                          @src and @tgt in one file
+  litmake tv before.ll after.ll                 functions of equal names in two files
+  opt -S -passes=gvn f.ll | litmake tv f.ll -   what a pass did
+  litmake tv --passes gvn,dse f.ll              the same; litmake runs opt
+  litmake tv --model rc11 change.ll             by the model of C11
+  litmake tv --json - < change.ll               for programs")]
+pub struct Args {
+    /// One file with `@src` and `@tgt`, or two files, before and after; `-` is standard input
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+
+    /// Compare only the functions of this name; of `@src1`, it is `src1`
+    #[arg(long, value_name = "NAME")]
+    function: Vec<String>,
+
+    #[command(flatten)]
+    limits: Limits,
+
+    /// The change is what these passes of `opt` do to the one file, in the notation of `opt -passes`
+    #[arg(long, value_name = "LIST")]
+    passes: Option<String>,
+
+    /// The `opt` that runs the passes [default: opt, or the newest opt-N]
+    #[arg(long, requires = "passes", value_name = "PROGRAM")]
+    tool: Option<String>,
+
+    /// Write the tests of each refutation to this folder, for `litmake sim`
+    #[arg(long, value_name = "DIR")]
+    tests: Option<PathBuf>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The model, and the contexts that are tried.
+#[derive(clap::Args)]
+pub struct Limits {
+    /// The model: a built-in name or a cat file. The default is LLVM's model with load buffering;
+    /// `rc11` and `c11` are those of C
+    #[arg(short, long, default_value = "llvm-lb", value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
+    model: String,
+
+    /// The largest number of threads, with that of the function
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    threads: u8,
+
+    /// The largest number of accesses of a context
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
+    accesses: u8,
+
+    /// Leave out sizes of contexts once there are more contexts than this
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    contexts: usize,
+
+    /// How often the body of a loop may run
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    unroll: u32,
+
+    /// Give up on a pair of functions after S seconds
+    #[arg(long, default_value_t = 60.0, value_name = "S")]
+    timeout: f64,
+}
+
+impl Limits {
+    pub fn settings(&self) -> Result<Settings> {
+        if !(self.timeout.is_finite() && self.timeout > 0.0) {
+            return Err(Diag::new("--timeout wants a number of seconds above 0"));
+        }
+        Ok(Settings {
+            model: self.model.clone(),
+            bound: Bound { threads: usize::from(self.threads) - 1, accesses: self.accesses.into() },
+            contexts: self.contexts,
+            unroll: self.unroll,
+            timeout: Some(Duration::from_secs_f64(self.timeout.min(1e9))),
+        })
+    }
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(common::status_of(status)),
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let mut pairs = pairs(args)?;
+    if !args.function.is_empty() {
+        let all: Vec<String> = pairs.iter().map(|p| p.name.clone()).collect();
+        let bare = |name: &String| name.trim_start_matches('@').to_string();
+        if let Some(missing) = args.function.iter().map(bare).find(|name| !all.contains(name)) {
+            let message = format!("there is no pair of functions `{missing}`");
+            return Err(Diag::new(message).help(format!("there are: {}", all.join(", "))));
+        }
+        pairs.retain(|p| args.function.iter().any(|name| bare(name) == p.name));
+    }
+    let settings = args.limits.settings()?;
+    let mut court = Court::new(settings)?;
+    let stop = common::stop_between_results();
+    let mut reports = Vec::new();
+    for (at, pair) in pairs.iter().enumerate() {
+        if litmake::stop::Stopping::asked(&stop) {
+            common::stopped(&format!(
+                "{at} of {} pairs are done, the next is {}",
+                pairs.len(),
+                pair.name
+            ));
+        }
+        let report = court.judge(pair);
+        if let Some(folder) = &args.tests {
+            write_tests(folder, &report)?;
+        }
+        if !args.json {
+            print!("{}", said::text(&report));
+        }
+        reports.push(report);
+    }
+    let line = said::line(env!("CARGO_PKG_VERSION"), &args.limits.model, &reports);
+    match args.json {
+        true => {
+            let pairs: Vec<said::Data> = reports.iter().map(said::data).collect();
+            let document = serde_json::json!({
+                "litmake": env!("CARGO_PKG_VERSION"), "pairs": pairs, "summary": line,
+            });
+            println!("{document:#}");
+        }
+        false => println!("{line}"),
+    }
+    Ok(said::status(&reports))
+}
+
+/// Writes the tests of a refutation.
+pub fn write_tests(folder: &Path, report: &Report) -> Result<()> {
+    let Answer::Refuted(refutation) = &report.answer else { return Ok(()) };
+    let wrong = |e: std::io::Error| Diag::new(format!("cannot write to {}: {e}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(wrong)?;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = report.name.chars().map(plain).collect();
+    for (side, test) in [("before", &refutation.source), ("after", &refutation.target)] {
+        file::write(&folder.join(format!("{name}.{side}.litmus")), litmus::write(test))?;
+    }
+    Ok(())
+}
+
+/// The pairs of functions in the input.
+fn pairs(args: &Args) -> Result<Vec<Pair>> {
+    let modules = args.inputs.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+    let (pairs, what) = match (&modules[..], &args.passes) {
+        ([(one, _)], None) => (pair::within(one), "functions `@src` and `@tgt`"),
+        ([(one, text)], Some(passes)) => {
+            let after = after_passes(args, passes, text)?;
+            (pair::between(one, &after), "functions")
+        }
+        ([(before, _), (after, _)], None) => {
+            (pair::between(before, after), "functions of the same name in both files")
+        }
+        _ => {
+            return Err(Diag::new("--passes takes one file")
+                .help("leave out the second file, which is what the passes make"));
+        }
+    };
+    match pairs.is_empty() {
+        false => Ok(pairs),
+        true => {
+            let names: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
+            Err(Diag::new(format!("{}: there are no {what}", names.join(", "))).help(
+                "one file has the functions `@src` and `@tgt`; two files have functions of the same names",
+            ))
+        }
+    }
+}
+
+/// A module with its text.
+fn read(path: &Path) -> Result<(Module, String)> {
+    let text = match path == Path::new(STDIN) {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => file::read_text(path, file::MAX_TEXT),
+    };
+    let text = text.map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    let module = Module::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))?;
+    Ok((module, text))
+}
+
+/// The module that passes make of a text.
+fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
+    let program = match &args.tool {
+        Some(tool) => process::find(tool),
+        None => {
+            let versions = (13..=40).rev().map(|n| format!("opt-{n}"));
+            std::iter::once("opt".to_string()).chain(versions).find_map(|name| process::find(&name))
+        }
+    };
+    let program = program.ok_or_else(|| {
+        let tool = args.tool.as_deref().unwrap_or("opt");
+        Diag::new(format!("`{tool}` is not installed"))
+            .help("Debian has it in `llvm-N`; --tool names another program")
+            .kind(litmake::base::failure::FailureKind::Broken(
+                litmake::base::failure::Fault::Missing,
+            ))
+    })?;
+    let scratch = litmake::toolchain::scratch::Scratch::new()
+        .and_then(|dir| dir.write("before.ll", text).map(|_| dir))
+        .map_err(|e| Diag::new(format!("no temporary folder: {e}")))?;
+    let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
+    let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+    let stop = common::stop();
+    let ended = process::run(&Request {
+        program: &program,
+        args: &words,
+        env: &BTreeMap::new(),
+        dir: scratch.path(),
+        timeout: Duration::from_secs(60),
+        memory_mib: 4096,
+        processors: 1,
+        stop: &stop,
+    });
+    let stdout = match ended {
+        Ended::Exit { code: 0, stdout, .. } => String::from_utf8_lossy(&stdout).into_owned(),
+        Ended::Exit { code: _, stderr, .. } => {
+            let first = stderr.lines().next().unwrap_or("").to_string();
+            return Err(Diag::new(format!("{} refused its input: {first}", program.display())));
+        }
+        ended => {
+            let name = program.display().to_string();
+            let failed = litmake::toolchain::trouble::judge(&name, ended, Duration::from_secs(60));
+            return Err(Diag::new(failed.err().map_or_else(|| name.clone(), |f| f.text())).kind(
+                litmake::base::failure::FailureKind::Broken(litmake::base::failure::Fault::Open),
+            ));
+        }
+    };
+    Module::read(&stdout).map_err(|e| Diag::new(format!("after the passes: {e}")))
+}

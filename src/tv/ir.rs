@@ -1,0 +1,182 @@
+//! Writes and reads intermediate code as words: the signature of a function, the scalars of a type,
+//! and lines for functions that are made here.
+//!
+//! It does not know contexts or models.
+
+use litmake_isa::llvm::lex::tokens;
+use litmake_isa::llvm::module::{Block, Function, Module};
+use litmake_isa::llvm::types::Type;
+
+/// The deepest nesting of named types.
+const DEEPEST: usize = 16;
+
+/// The error of a function that is not understood: words for people.
+pub type Read<T> = Result<T, String>;
+
+/// A parameter or a result that is no aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// An integer of so many bits.
+    Int(u8),
+    /// A pointer.
+    Pointer,
+    /// A number in floating point of so many bits.
+    Float(u8),
+}
+
+impl Scalar {
+    fn of(ty: &Type) -> Option<Scalar> {
+        match ty {
+            Type::Int(bits) => Some(Scalar::Int(*bits)),
+            Type::Pointer(_) => Some(Scalar::Pointer),
+            Type::Float(bits) => Some(Scalar::Float(*bits)),
+            _ => None,
+        }
+    }
+
+    /// The type as the language writes it.
+    pub fn text(self) -> String {
+        match self {
+            Scalar::Int(bits) => format!("i{bits}"),
+            Scalar::Pointer => "ptr".into(),
+            Scalar::Float(32) => "float".into(),
+            Scalar::Float(_) => "double".into(),
+        }
+    }
+
+    /// How many bytes it takes in memory, where pointers have so many bits.
+    pub fn bytes(self, pointer: u8) -> u8 {
+        match self {
+            Scalar::Int(bits) => bits.div_ceil(8).next_power_of_two(),
+            Scalar::Pointer => pointer / 8,
+            Scalar::Float(bits) => bits / 8,
+        }
+    }
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Its name without the sigil.
+    pub name: String,
+    /// Its type.
+    pub scalar: Scalar,
+    /// Whether nothing else points at the same memory (`noalias`).
+    pub noalias: bool,
+}
+
+/// The parameters and the result of a function.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The parameters, in order.
+    pub params: Vec<Param>,
+    /// The type of the result, as text.
+    pub returns: String,
+    /// The scalars of the result, each with the indices that lead to it.
+    pub results: Vec<(Vec<usize>, Scalar)>,
+}
+
+impl Signature {
+    /// The signature of a function in its module.
+    pub fn of(module: &Module, function: &Function) -> Read<Signature> {
+        let mut params = Vec::new();
+        for (name, head) in function.params.iter().zip(&function.heads) {
+            let words = expanded(module, head);
+            let view: Vec<&str> = words.iter().map(String::as_str).collect();
+            let (ty, n) = Type::read(&view, module.pointer())?;
+            let scalar = Scalar::of(&ty)
+                .ok_or_else(|| format!("unsupported: the parameter {name} is an aggregate"))?;
+            if let Some(by) =
+                view[n..].iter().find(|w| matches!(**w, "byval" | "inalloca" | "preallocated"))
+            {
+                return Err(format!("unsupported: the parameter {name} is `{by}`"));
+            }
+            let noalias = view[n..].contains(&"noalias");
+            params.push(Param { name: name[1..].trim_matches('"').to_string(), scalar, noalias });
+        }
+        let (ty, returns) = result(module, &function.returns)?;
+        let mut results = Vec::new();
+        scalars(&ty, &mut Vec::new(), &mut results);
+        Ok(Signature { params, returns, results })
+    }
+}
+
+/// The type of a result, behind its linkage and attributes.
+pub fn result(module: &Module, words: &[String]) -> Read<(Type, String)> {
+    let words = expanded(module, words);
+    let view: Vec<&str> = words.iter().map(String::as_str).collect();
+    for at in 0..view.len() {
+        if let Ok((ty, n)) = Type::read(&view[at..], module.pointer())
+            && at + n == view.len()
+        {
+            return Ok((ty, view[at..].join(" ")));
+        }
+    }
+    // Says what is wrong with the last word that could be a type.
+    let last = &view[view.len().saturating_sub(1)..];
+    Type::read(last, module.pointer()).map(|(ty, _)| (ty, last.join(" ")))
+}
+
+/// The words with named types replaced by their definitions.
+pub fn expanded(module: &Module, words: &[String]) -> Vec<String> {
+    let mut out = words.to_vec();
+    for _ in 0..DEEPEST {
+        if !out.iter().any(|w| module.types.contains_key(w)) {
+            break;
+        }
+        let whole = |w: &String| module.types.get(w).cloned().unwrap_or_else(|| vec![w.clone()]);
+        out = out.iter().flat_map(whole).collect();
+    }
+    out
+}
+
+fn scalars(ty: &Type, at: &mut Vec<usize>, out: &mut Vec<(Vec<usize>, Scalar)>) {
+    if let Some(scalar) = Scalar::of(ty) {
+        out.push((at.clone(), scalar));
+    }
+    for i in 0..ty.parts() {
+        if let Some(part) = ty.part(i) {
+            at.push(i);
+            scalars(part, at, out);
+            at.pop();
+        }
+    }
+}
+
+/// The words of a line.
+pub fn line(text: &str) -> Vec<String> {
+    tokens(text).into_iter().map(String::from).collect()
+}
+
+/// A function without parameters that consists of these lines.
+pub fn function(lines: Vec<Vec<String>>) -> Function {
+    let blocks = vec![Block { name: "%entry".into(), instructions: lines }];
+    Function { blocks, returns: vec!["void".into()], ..Function::default() }
+}
+
+/// An instruction without its result: the name of the result, and the words behind `=`.
+pub fn split(words: &[String]) -> (Option<&str>, &[String]) {
+    match words {
+        [name, eq, rest @ ..] if eq == "=" => (Some(name), rest),
+        rest => (None, rest),
+    }
+}
+
+/// The words up to the next comma that is in no bracket, and the words behind it.
+pub fn until_comma(words: &[String]) -> (&[String], &[String]) {
+    let mut depth = 0usize;
+    for (i, word) in words.iter().enumerate() {
+        match word.as_str() {
+            "(" | "[" | "{" | "<" => depth += 1,
+            ")" | "]" | "}" | ">" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => return (&words[..i], &words[i + 1..]),
+            _ => {}
+        }
+    }
+    (words, &[])
+}
+
+/// Whether a word is a number.
+pub fn number(word: &str) -> Option<i128> {
+    word.parse().ok()
+}

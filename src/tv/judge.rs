@@ -1,0 +1,594 @@
+//! Judges a change: simulates both functions in one context after the other, until the second shows an outcome
+//! that the first does not.
+//!
+//! A context in which the first function has a race or undefined behaviour excuses everything. A context that is not
+//! judged (out of time, loops beyond the bound) is counted, and then the answer is never that the change holds.
+//! It does not know how answers are shown.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use litmake_base::diag::Result as Maybe;
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_litmus::execution::Execution;
+use litmake_litmus::{Arch, CmpOp, Operand, Place, Prop, Test};
+use litmake_sim::{Model, Options, Outcomes, Simulator, State};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::context::{Around, Bound, Context, Told};
+use super::observe::{Effect, UNDEFINED};
+use super::pair::Pair;
+use super::program::{self, Own, Subject};
+use super::setting::{Obstacle, Setting, Subjects};
+
+/// The value that stands for undef.
+const UNDEF: u64 = 222;
+/// The family of models in which a race gives undef.
+const LLVM: [&str; 2] = ["llvm", "llvm-lb"];
+/// The flags of that model: undef goes into what a function computes, and into what memory holds at the end.
+const UNDEF_IS_READ: &str = "undef-is-read";
+const UNDEF_IS_LEFT: &str = "undef-is-left";
+/// The model in which undef is a value.
+const WITH_UNDEF: &str = "llvm-undef";
+/// Loops of the first function may turn so many times as often as those of the second, which may be unrolled.
+const MORE_TURNS: u32 = 4;
+/// The clock is looked at after so many contexts.
+const LOOK: usize = 64;
+
+/// How a change is judged.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The name or the path of the model.
+    pub model: String,
+    /// The largest contexts.
+    pub bound: Bound,
+    /// How many contexts are tried at most; a size with more is left out.
+    pub contexts: usize,
+    /// How often the body of a loop may run.
+    pub unroll: u32,
+    /// How long all contexts may take.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            model: "llvm-lb".into(),
+            bound: Bound { threads: 2, accesses: 4 },
+            contexts: 20_000,
+            unroll: 2,
+            timeout: Some(Duration::from_secs(60)),
+        }
+    }
+}
+
+/// What came of comparing two functions.
+#[derive(Debug)]
+pub struct Report {
+    /// The name of the pair.
+    pub name: String,
+    /// The model.
+    pub model: String,
+    /// The answer.
+    pub answer: Answer,
+    /// How many contexts were judged.
+    pub judged: usize,
+    /// In how many of these the first function has undefined behaviour or a race.
+    pub excused: usize,
+    /// In how many the first function does not end within the bound.
+    pub endless: usize,
+    /// The size up to which all contexts were judged; `None` if not even those without accesses were.
+    pub bound: Option<Bound>,
+    /// How often the body of a loop may run, if a loop was cut.
+    pub turns: Option<u32>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// The answer to the question whether the second function shows an outcome that the first does not.
+#[derive(Debug)]
+pub enum Answer {
+    /// The functions are the same code.
+    Same,
+    /// It shows none in the contexts within the bound.
+    Holds,
+    /// It shows one.
+    Refuted(Box<Refutation>),
+    /// Something in the functions is not understood, by name.
+    NotUnderstood(String),
+    /// Contexts were not judged: how many, and why the first was not.
+    NotJudged(usize, String),
+    /// The functions cannot be compared: they have different parameters or results.
+    Different(String),
+}
+
+/// A context that tells two functions apart.
+#[derive(Debug)]
+pub struct Refutation {
+    /// The arguments of the call, for people.
+    pub arguments: Vec<String>,
+    /// The setting.
+    pub setting: Setting,
+    /// The context.
+    pub context: Context,
+    /// The first function in the context.
+    pub source: Test,
+    /// The second function in the context.
+    pub target: Test,
+    /// Why the first function does not show it, and the second does.
+    pub evidence: Evidence,
+}
+
+/// How the second function differs.
+#[derive(Debug)]
+pub enum Evidence {
+    /// It shows an outcome that the first cannot have.
+    Outcome {
+        /// The outcome.
+        state: State,
+        /// Whether undef is a part of it, shown as this value.
+        undef: Option<u64>,
+        /// An execution of the first that the model forbids, if the code has one.
+        forbidden: Option<Execution>,
+        /// An execution of the second.
+        shown: Option<Execution>,
+    },
+    /// Its behaviour is undefined, and that of the first is not.
+    Undefined(Option<Execution>),
+}
+
+/// Compares functions.
+pub struct Court {
+    settings: Settings,
+    model: Model,
+    undef: Option<Model>,
+    simulator: Simulator,
+}
+
+/// What one context says.
+enum Says {
+    /// Nothing against the change.
+    Nothing,
+    /// The first function is undefined or has a race.
+    Excused,
+    /// The first function does not end.
+    Endless,
+    /// It was not judged: why.
+    NotJudged(String),
+    Refuted(Evidence),
+}
+
+impl Court {
+    /// Loads the model.
+    pub fn new(settings: Settings) -> Maybe<Court> {
+        let load = |name: &str| Model::load(&cat::load(name, &LoadOptions::new(Arch::Llvm))?);
+        let model = load(&settings.model)?;
+        let undef = match LLVM.contains(&settings.model.as_str()) {
+            true => Some(load(WITH_UNDEF)?),
+            false => None,
+        };
+        Ok(Court { settings, model, undef, simulator: Simulator::default() })
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            unroll: self.settings.unroll,
+            timeout: Some(Duration::from_secs(10)),
+            may_be_endless: true,
+            ..Options::default()
+        }
+    }
+
+    /// Compares two functions.
+    pub fn judge(&mut self, pair: &Pair) -> Report {
+        let start = Instant::now();
+        let mut report = Report {
+            name: pair.name.clone(),
+            model: self.settings.model.clone(),
+            answer: Answer::Holds,
+            judged: 0,
+            excused: 0,
+            endless: 0,
+            bound: None,
+            turns: None,
+            time: Duration::ZERO,
+        };
+        let answer = self.all(pair, start, &mut report);
+        report.answer = match answer {
+            Ok(answer) => answer,
+            Err(Obstacle::Different(words)) => Answer::Different(words),
+            Err(Obstacle::NotUnderstood(words)) => Answer::NotUnderstood(words),
+        };
+        report.time = start.elapsed();
+        report
+    }
+
+    fn all(
+        &mut self,
+        pair: &Pair,
+        start: Instant,
+        report: &mut Report,
+    ) -> Result<Answer, Obstacle> {
+        let subjects = Subjects::of(pair)?;
+        let options = self.options();
+        let settings = subjects.settings(&mut self.simulator, &self.model, &options)?;
+        if same_code(&subjects, &settings)? {
+            return Ok(Answer::Same);
+        }
+        let mut unjudged: BTreeMap<String, usize> = BTreeMap::new();
+        let mut owns = Owns::default();
+        for size in 0..=self.settings.bound.accesses {
+            let lists: Vec<Vec<Context>> = settings
+                .iter()
+                .map(|s| {
+                    told(&subjects, s, self.is_llvm()).of_size(size, self.settings.bound.threads)
+                })
+                .collect();
+            let count: usize =
+                lists.iter().zip(&settings).map(|(l, s)| l.len() * s.initial.len()).sum();
+            if size > 0 && report.judged + count > self.settings.contexts {
+                break;
+            }
+            let work = settings.iter().zip(lists).enumerate().collect();
+            let ended = self.list(&subjects, work, &mut owns, start, report, &mut unjudged)?;
+            if let Some(answer) = ended {
+                return Ok(answer);
+            }
+            if unjudged.is_empty() {
+                report.bound = Some(Bound { accesses: size, ..self.settings.bound });
+            }
+        }
+        let larger = settings.iter().map(|s| told(&subjects, s, self.is_llvm()).meetings());
+        let work = settings.iter().zip(larger).enumerate().collect();
+        if let Some(answer) = self.list(&subjects, work, &mut owns, start, report, &mut unjudged)? {
+            return Ok(answer);
+        }
+        Ok(match unjudged.iter().next() {
+            Some((why, _)) => Answer::NotJudged(unjudged.values().sum(), why.clone()),
+            None if subjects.open.1 => {
+                let words = "the second function has a value that is undef or poison, which may be anything";
+                Answer::NotUnderstood(words.into())
+            }
+            None => Answer::Holds,
+        })
+    }
+
+    /// Judges contexts in their settings, until one decides.
+    fn list(
+        &mut self,
+        subjects: &Subjects,
+        work: Vec<(usize, (&Setting, Vec<Context>))>,
+        owns: &mut Owns,
+        start: Instant,
+        report: &mut Report,
+        unjudged: &mut BTreeMap<String, usize>,
+    ) -> Result<Option<Answer>, Obstacle> {
+        for (number, (setting, contexts)) in &work {
+            for initial in &setting.initial {
+                for context in contexts {
+                    let late = report.judged % LOOK == 0
+                        && self.settings.timeout.is_some_and(|t| start.elapsed() > t);
+                    if late {
+                        return Ok(Some(self.out_of_time(report, unjudged)));
+                    }
+                    report.judged += 1;
+                    let case = Case { setting, number: *number, context, initial: *initial };
+                    match self.context(subjects, &case, owns, report)? {
+                        Says::Nothing => {}
+                        Says::Excused => report.excused += 1,
+                        Says::Endless => report.endless += 1,
+                        Says::NotJudged(why) => *unjudged.entry(why).or_default() += 1,
+                        Says::Refuted(evidence) => {
+                            return self.refuted(subjects, &case, owns, evidence).map(Some);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_llvm(&self) -> bool {
+        self.undef.is_some()
+    }
+
+    fn out_of_time(&self, report: &Report, unjudged: &BTreeMap<String, usize>) -> Answer {
+        let seconds = self.settings.timeout.unwrap_or_default().as_secs_f64();
+        match report.bound {
+            // All contexts of a smaller size are judged, and the answer says which.
+            Some(bound) if bound.accesses >= 2 && unjudged.is_empty() => Answer::Holds,
+            _ => {
+                let why = format!("no answer within {seconds} s");
+                Answer::NotJudged(unjudged.values().sum::<usize>() + 1, why)
+            }
+        }
+    }
+
+    /// What one context says.
+    fn context(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        owns: &mut Owns,
+        report: &mut Report,
+    ) -> Result<Says, Obstacle> {
+        let options = self.options();
+        let source = owns.test(&subjects.source, 0, case)?;
+        let before = match self.simulator.simulate(&source, &self.model, &options) {
+            Ok(outcomes) => outcomes,
+            Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
+        };
+        if before.undefined || undefined(&before) {
+            return Ok(Says::Excused);
+        }
+        if before.states.is_empty() {
+            return Ok(Says::Endless);
+        }
+        let mut allowed = Allowed::of(&before);
+        if !before.flags.is_empty() {
+            // A race. In LLVM it gives undef to reads; otherwise it has no meaning.
+            match self.source_with_undef(subjects, case, &source)? {
+                Some(more) => allowed.add(&more),
+                None => return Ok(Says::Excused),
+            }
+        }
+        let target = owns.test(&subjects.target, 1, case)?;
+        let after = match self.simulator.simulate(&target, &self.model, &options) {
+            Ok(outcomes) => outcomes,
+            Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
+        };
+        if after.cut {
+            report.turns = Some(options.unroll);
+        }
+        if after.states.is_empty() && after.cut {
+            let why = "the second function does not end within the bound on loops";
+            return Ok(Says::NotJudged(why.into()));
+        }
+        if after.undefined {
+            let why = self.simulator.undefined(&target, &self.model, &options).ok().flatten();
+            return Ok(Says::Refuted(Evidence::Undefined(why)));
+        }
+        let mut new = after.states.iter().find(|s| !allowed.has(s));
+        if new.is_some() && before.cut {
+            let longer = Options { unroll: MORE_TURNS * options.unroll, ..options };
+            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer) else {
+                let why = "the first function has too many turns of loops";
+                return Ok(Says::NotJudged(why.into()));
+            };
+            allowed.add(&more);
+            new = after.states.iter().find(|s| !allowed.has(s));
+            if new.is_some() && more.cut {
+                let why = "the outcome may need more turns of a loop of the first function";
+                return Ok(Says::NotJudged(why.into()));
+            }
+        }
+        if let Some(state) = new {
+            return Ok(match subjects.open.0 {
+                // The first function may have more outcomes than were found.
+                true => Says::NotJudged(
+                    "the first function has a value that is undef or poison, which may be anything"
+                        .into(),
+                ),
+                false => Says::Refuted(self.evidence(&source, &target, state, None)),
+            });
+        }
+        match (&self.undef, after.flags.is_empty()) {
+            (Some(_), false) => self.target_with_undef(subjects, case, &source, &target, &allowed),
+            _ => Ok(Says::Nothing),
+        }
+    }
+
+    /// The outcomes of the first function in which reads in a race give undef. `None` if a race excuses everything:
+    /// if undef goes into what the function computes, or into what memory holds at the end.
+    fn source_with_undef(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        source: &Test,
+    ) -> Result<Option<Outcomes>, Obstacle> {
+        let Some(model) = &self.undef else { return Ok(None) };
+        if subjects.odd {
+            return Ok(None);
+        }
+        let test = program::with_undef(source, case.setting, case.context, UNDEF);
+        let options = self.options();
+        let Ok(found) = self.simulator.simulate(&test, model, &options) else { return Ok(None) };
+        let has = |flag: &str| found.flags.iter().any(|f| f == flag);
+        let excused = has(UNDEF_IS_LEFT) || has(UNDEF_IS_READ) && !subjects.moves || found.cut;
+        Ok((!excused).then_some(found))
+    }
+
+    /// The same where a read in a race of the second function gives undef.
+    fn target_with_undef(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        source: &Test,
+        target: &Test,
+        allowed: &Allowed,
+    ) -> Result<Says, Obstacle> {
+        if subjects.odd {
+            return Ok(Says::NotJudged("a race beside an unordered volatile access".into()));
+        }
+        let test = program::with_undef(target, case.setting, case.context, UNDEF);
+        let Some(model) = &self.undef else { return Ok(Says::Nothing) };
+        let options = self.options();
+        let found = match self.simulator.simulate(&test, model, &options) {
+            Ok(outcomes) => outcomes,
+            Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
+        };
+        let new = found.states.iter().find(|s| !allowed.has(s));
+        Ok(match new {
+            None => Says::Nothing,
+            Some(_) if subjects.open.0 => {
+                Says::NotJudged("a race, and undef or poison in the first function".into())
+            }
+            Some(state) => Says::Refuted(self.evidence(source, &test, state, Some(UNDEF))),
+        })
+    }
+
+    /// Executions that show why an outcome is wrong.
+    fn evidence(
+        &mut self,
+        source: &Test,
+        target: &Test,
+        state: State,
+        undef: Option<u64>,
+    ) -> Evidence {
+        let options = self.options();
+        let of = |test: &Test| {
+            condition(&state).map(|prop| {
+                let mut test = test.clone();
+                test.condition.prop = prop;
+                test
+            })
+        };
+        let mut look = |test: Option<Test>, model: &Model, allowed: bool| {
+            let answer = self.simulator.witness(&test?, model, &options, 1).ok()?;
+            (answer.allowed == allowed).then(|| answer.executions.into_iter().next()).flatten()
+        };
+        let forbidden = match undef {
+            None => look(of(source), &self.model, false),
+            Some(_) => None,
+        };
+        let model = if undef.is_some() { self.undef.as_ref() } else { None };
+        let shown = look(of(target), model.unwrap_or(&self.model), true);
+        Evidence::Outcome { state, undef, forbidden, shown }
+    }
+
+    fn refuted(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        owns: &mut Owns,
+        evidence: Evidence,
+    ) -> Result<Answer, Obstacle> {
+        Ok(Answer::Refuted(Box::new(Refutation {
+            arguments: case.setting.arguments(&subjects.source.signature.params),
+            setting: case.setting.clone(),
+            context: case.context.clone(),
+            source: owns.test(&subjects.source, 0, case)?,
+            target: owns.test(&subjects.target, 1, case)?,
+            evidence,
+        })))
+    }
+}
+
+/// The outcomes of the first function. Where one shows undef, any value is allowed.
+struct Allowed {
+    states: FxHashSet<State>,
+    /// Those with undef.
+    open: Vec<State>,
+}
+
+impl Allowed {
+    fn of(outcomes: &Outcomes) -> Allowed {
+        Allowed { states: outcomes.states.iter().collect(), open: Vec::new() }
+    }
+
+    fn add(&mut self, outcomes: &Outcomes) {
+        for state in &outcomes.states {
+            if state.iter().any(|(_, value)| is_undef(value)) {
+                self.open.push(state.clone());
+            }
+            self.states.insert(state);
+        }
+    }
+
+    fn has(&self, state: &State) -> bool {
+        let fits =
+            |open: &State| open.iter().zip(state).all(|((_, a), (_, b))| a == b || is_undef(a));
+        self.states.contains(state) || self.open.iter().any(fits)
+    }
+}
+
+/// Whether undef is a part of a value that a state shows.
+fn is_undef(value: &str) -> bool {
+    let word = UNDEF.to_string();
+    value.trim_matches(['{', '}']).split(',').any(|part| part == word)
+}
+
+/// A context in a setting.
+struct Case<'a> {
+    setting: &'a Setting,
+    /// The number of the setting.
+    number: usize,
+    context: &'a Context,
+    /// What the locations hold at first.
+    initial: u64,
+}
+
+/// The functions' own threads, which many contexts share.
+#[derive(Default)]
+struct Owns(FxHashMap<(usize, usize), FxHashMap<Around, Own>>);
+
+impl Owns {
+    fn test(&mut self, subject: &Subject, side: usize, case: &Case) -> Result<Test, Obstacle> {
+        let known = self.0.entry((side, case.number)).or_default();
+        let around = &case.context.around;
+        if !known.contains_key(around) {
+            known.insert(around.clone(), program::own(subject, case.setting, around)?);
+        }
+        Ok(program::test(subject, case.setting, case.context, &known[around], case.initial))
+    }
+}
+
+/// Whether both functions are the same code.
+fn same_code(subjects: &Subjects, settings: &[Setting]) -> Result<bool, Obstacle> {
+    for setting in settings {
+        let around = Around::default();
+        let source = program::own(&subjects.source, setting, &around)?;
+        let target = program::own(&subjects.target, setting, &around)?;
+        let texts = |own: &Own| -> Vec<(Vec<String>, String)> {
+            own.lines.iter().map(|l| (l.labels.clone(), l.text.clone())).collect()
+        };
+        if texts(&source) != texts(&target) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What contexts look at in a setting.
+fn told<'a>(subjects: &'a Subjects, setting: &'a Setting, is_llvm: bool) -> Told<'a> {
+    let calls = || [&subjects.source, &subjects.target].into_iter().flat_map(|s| &s.observed.calls);
+    Told {
+        spots: &setting.spots,
+        compared: &subjects.compared[..subjects.compared.len().min(2)],
+        fresh: &subjects.fresh,
+        fences: subjects.fences,
+        reads_within: calls().any(|c| c.effect == Effect::Reads),
+        acts_within: calls().any(|c| c.synchronises),
+        plain: !is_llvm,
+        updates: subjects.updates,
+    }
+}
+
+/// Whether an outcome says that a place with undefined behaviour was reached.
+fn undefined(outcomes: &Outcomes) -> bool {
+    outcomes.states.rows().any(|mut row| {
+        row.any(|(label, value)| label.trim_matches(['[', ']']) == UNDEFINED && value != "0")
+    })
+}
+
+/// The proposition that holds in one state alone.
+fn condition(state: &State) -> Option<Prop> {
+    let one = |(label, value): &(compact_str::CompactString, compact_str::CompactString)| {
+        let bare = litmake_litmus::bare(label);
+        let place = match bare.split_once(':') {
+            Some((thread, name)) => {
+                Place::Reg { thread: thread.parse().ok()?, name: name.to_string() }
+            }
+            None => Place::Mem { name: bare.to_string(), index: None },
+        };
+        let operand = match value.strip_prefix('{') {
+            Some(list) => {
+                let list = list.trim_end_matches('}').split(',');
+                Operand::Array(list.map(program::value).collect::<Option<_>>()?)
+            }
+            None => Operand::Value(program::value(value)?),
+        };
+        Some(Prop::Cmp(place, CmpOp::Eq, operand))
+    };
+    state.iter().map(one).collect::<Option<Vec<_>>>().map(litmake_litmus::and)
+}

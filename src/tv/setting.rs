@@ -1,0 +1,478 @@
+//! Settings: with which arguments two functions are called, which memory they reach then, and what it holds at first.
+//!
+//! The arguments are pointers to locations, which may be the same one unless `noalias` says otherwise, and numbers. The
+//! accesses of the functions are found by their code alone (`sim/touched`). It does not know contexts.
+
+use std::collections::BTreeMap;
+
+use litmake_base::diag::Diag;
+use litmake_isa::llvm::module::Module;
+use litmake_litmus::{InitItem, InitValue, Place, Type, Value};
+use litmake_ops::tag;
+use litmake_sim::touched::{Touch, Touched};
+use litmake_sim::{Model, Options, Simulator};
+
+use super::context::Spot;
+use super::ir::{Param, Read, Scalar, Signature, number};
+use super::observe::{Effect, Observed};
+use super::pair::{Pair, Side};
+use super::program::{self, Subject};
+
+/// Pointers that are loaded lead to memory of their own, so many steps deep.
+const DEEPEST: usize = 3;
+/// Locations are this large while the accesses to them are looked for.
+const LARGEST: u64 = 1 << 10;
+/// More places than this are too many for contexts.
+const MOST_SPOTS: usize = 12;
+/// At most so many combinations of numbers are given to the functions.
+const MOST_NUMBERS: usize = 16;
+/// At most so many ways for pointers to point to the same memory.
+const MOST_ALIASES: usize = 8;
+/// Names that locations of the functions do not get.
+const RESERVED: &[&str] = &["record", "recorded", "undefined_behaviour", "flag", "data"];
+
+/// Two functions, ready to be called.
+pub struct Subjects {
+    /// The function before the change.
+    pub source: Subject,
+    /// The function after the change.
+    pub target: Subject,
+    /// The numbers that a function compares something with.
+    pub compared: Vec<u64>,
+    /// Numbers that no function names, in order.
+    pub fresh: Vec<u64>,
+    /// Whether a function has a fence, or a call that may be one.
+    pub fences: bool,
+    /// Whether some value is undetermined (`undef`, `poison`, `llvm.assume`): before, and after the change.
+    pub open: (bool, bool),
+    /// Whether an access of theirs is unordered and volatile.
+    pub odd: bool,
+    /// Whether a function has a read-modify-write.
+    pub updates: bool,
+    /// Whether the first function only moves what it reads without atomics, and computes nothing with it.
+    pub moves: bool,
+}
+
+/// A location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Its name.
+    pub name: String,
+    /// How many bytes an element has.
+    pub unit: u8,
+    /// How many elements.
+    pub count: u64,
+    /// The elements that hold pointers, and the location that each points to.
+    pub pointers: Vec<(u64, usize)>,
+}
+
+/// The arguments of a call and the memory that it reaches.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The arguments as operands, one for each parameter.
+    pub operands: Vec<String>,
+    /// The locations of variables of the module, by symbol.
+    pub globals: Vec<(String, String)>,
+    /// The locations. Behind those of the functions are two that only contexts access.
+    pub locations: Vec<Location>,
+    /// The places that the functions access, and those of the context alone.
+    pub spots: Vec<Spot>,
+    /// What the locations may hold at first.
+    pub initial: Vec<u64>,
+}
+
+/// Why functions cannot be compared.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// They have different parameters or results.
+    Different(String),
+    /// Something is not understood, by name.
+    NotUnderstood(String),
+}
+
+impl From<String> for Obstacle {
+    fn from(words: String) -> Obstacle {
+        Obstacle::NotUnderstood(words)
+    }
+}
+
+impl From<Box<Diag>> for Obstacle {
+    fn from(diag: Box<Diag>) -> Obstacle {
+        Obstacle::NotUnderstood(diag.message.to_string())
+    }
+}
+
+impl Subjects {
+    /// The functions of a pair.
+    pub fn of(pair: &Pair) -> Result<Subjects, Obstacle> {
+        let subject = |side: &Side| -> Read<Subject> {
+            let function = side.module.functions.get(&side.function);
+            let function = function.ok_or("a function is missing")?;
+            let signature = Signature::of(&side.module, function)?;
+            let observed = Observed::of(&side.module, &side.function)?;
+            Ok(Subject { function: side.function.clone(), signature, observed })
+        };
+        let (source, target) = (subject(&pair.source)?, subject(&pair.target)?);
+        let (a, b) = (&source.signature, &target.signature);
+        let scalars = |s: &Signature| s.params.iter().map(|p| p.scalar).collect::<Vec<_>>();
+        if scalars(a) != scalars(b) {
+            let words = "the functions have different parameters";
+            return Err(Obstacle::Different(words.into()));
+        }
+        if a.results != b.results {
+            return Err(Obstacle::Different(
+                "the functions have results of different types".into(),
+            ));
+        }
+        if pair.source.module.is_narrow != pair.target.module.is_narrow {
+            return Err(Obstacle::Different("the modules have pointers of different sizes".into()));
+        }
+        let both = [&source.observed, &target.observed];
+        let words = || both.into_iter().flat_map(|o| words(&o.module));
+        let named: Vec<u64> =
+            words().flatten().filter_map(|w| number(w)).map(|n| n as u64).collect();
+        let mut compared = Vec::new();
+        for line in words() {
+            if line.iter().any(|w| matches!(w.as_str(), "icmp" | "switch" | "cmpxchg")) {
+                compared.extend(line.iter().filter_map(|w| number(w)).map(|n| n as u64));
+            }
+        }
+        compared.sort_unstable();
+        compared.dedup();
+        let fresh = (1..=200).filter(|n| !named.contains(n)).collect();
+        let fences = both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
+            || words().any(|line| line.iter().any(|w| w == "fence"));
+        let open = |o: &Observed| words_open(&o.module);
+        let odd = words()
+            .any(|l| l.iter().any(|w| w == "unordered") && l.iter().any(|w| w == "volatile"));
+        let assumes = pair.source.module.assumes;
+        let open = (assumes || open(&source.observed), open(&target.observed));
+        let moves = source.observed.only_moves();
+        let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || w.starts_with("@__atomic_");
+        let updates = words().any(|line| line.iter().any(update));
+        Ok(Subjects { source, target, compared, fresh, fences, open, odd, updates, moves })
+    }
+
+    /// The settings in which the functions are compared, the simplest first.
+    pub fn settings(
+        &self,
+        simulator: &mut Simulator,
+        model: &Model,
+        options: &Options,
+    ) -> Result<Vec<Setting>, Obstacle> {
+        let params = &self.source.signature.params;
+        let mut out: Vec<Setting> = Vec::new();
+        for numbers in self.numbers() {
+            for same in self.aliases() {
+                let setting = self.setting(params, &numbers, &same, simulator, model, options)?;
+                if !out
+                    .iter()
+                    .any(|s| s.operands == setting.operands && s.globals == setting.globals)
+                {
+                    out.push(setting);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The values of the parameters that are numbers: distinct ones, and those that a function compares with.
+    fn numbers(&self) -> Vec<Vec<u64>> {
+        let decides = [&self.source.observed, &self.target.observed].into_iter().any(|o| {
+            let decides = |w: &String| matches!(w.as_str(), "icmp" | "switch" | "select");
+            words(&o.module).any(|line| line.iter().any(decides))
+        });
+        // The values behind the first ones are for contexts.
+        let mut fresh = self.fresh.iter().rev();
+        let mut out = vec![Vec::new()];
+        for param in &self.source.signature.params {
+            let choices: Vec<u64> = match param.scalar {
+                Scalar::Int(1) => vec![1, 0],
+                Scalar::Pointer => vec![0],
+                Scalar::Float(_) => vec![0],
+                Scalar::Int(bits) => {
+                    let own = fresh.next().copied().unwrap_or(7) & mask(bits);
+                    let others = if decides { self.compared.clone() } else { Vec::new() };
+                    std::iter::once(own).chain(others.into_iter().map(|n| n & mask(bits))).collect()
+                }
+            };
+            let longer = out.iter().flat_map(|so_far: &Vec<u64>| {
+                choices.iter().map(move |n| so_far.iter().copied().chain([*n]).collect())
+            });
+            out = longer.take(MOST_NUMBERS).collect();
+        }
+        out
+    }
+
+    /// Which pointer points where another one does: none, then one pair at a time.
+    fn aliases(&self) -> Vec<Option<(usize, usize)>> {
+        let signatures = [&self.source.signature, &self.target.signature];
+        let params = &self.source.signature.params;
+        let pointers: Vec<usize> =
+            (0..params.len()).filter(|i| params[*i].scalar == Scalar::Pointer).collect();
+        let alone = |i: usize| signatures.iter().any(|s| s.params[i].noalias);
+        let mut out = vec![None];
+        for (n, a) in pointers.iter().enumerate() {
+            for b in &pointers[n + 1..] {
+                if !alone(*a) && !alone(*b) {
+                    out.push(Some((*a, *b)));
+                }
+            }
+        }
+        out.truncate(MOST_ALIASES);
+        out
+    }
+
+    fn setting(
+        &self,
+        params: &[Param],
+        numbers: &[u64],
+        same: &Option<(usize, usize)>,
+        simulator: &mut Simulator,
+        model: &Model,
+        options: &Options,
+    ) -> Result<Setting, Obstacle> {
+        let mut setting = Setting {
+            operands: Vec::new(),
+            globals: Vec::new(),
+            locations: Vec::new(),
+            spots: Vec::new(),
+            initial: Vec::new(),
+        };
+        for (i, param) in params.iter().enumerate() {
+            let operand = match param.scalar {
+                Scalar::Pointer => match same {
+                    Some((first, second)) if *second == i => setting.operands[*first].clone(),
+                    _ => {
+                        let at = setting.add(&param.name);
+                        format!("@{}", setting.locations[at].name)
+                    }
+                },
+                Scalar::Int(1) => (if numbers[i] == 0 { "false" } else { "true" }).to_string(),
+                Scalar::Int(_) => numbers[i].to_string(),
+                Scalar::Float(_) => format!("{}.5", i + 1),
+            };
+            setting.operands.push(operand);
+        }
+        for symbol in self.globals() {
+            let at = setting.add(&symbol);
+            let name = setting.locations[at].name.clone();
+            setting.globals.push((symbol, name));
+        }
+        self.reached(&mut setting, simulator, model, options)?;
+        setting.shape();
+        self.add_own(&mut setting);
+        Ok(setting)
+    }
+
+    /// The variables that a function names and that may change, without the sigil.
+    fn globals(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for observed in [&self.source.observed, &self.target.observed] {
+            let module = &observed.module;
+            for word in words(module).flatten() {
+                let Some(variable) = module.variables.get(word) else { continue };
+                let name = word[1..].trim_matches('"').to_string();
+                let fixed = variable.iter().take_while(|w| *w != "global").any(|w| w == "constant");
+                if !fixed && !out.contains(&name) {
+                    out.push(name);
+                }
+            }
+        }
+        out
+    }
+
+    /// Finds the places that the functions access, and the locations that pointers in memory lead to.
+    fn reached(
+        &self,
+        setting: &mut Setting,
+        simulator: &mut Simulator,
+        model: &Model,
+        options: &Options,
+    ) -> Result<(), Obstacle> {
+        for depth in 0..=DEEPEST {
+            let mut all: Vec<Touch> = Vec::new();
+            let mut wrong = None;
+            for subject in [&self.source, &self.target] {
+                let test = program::alone(subject, setting, LARGEST)?;
+                let Touched { paths, error, .. } = simulator.touched(&test, 0, model, options)?;
+                wrong = wrong.or(error);
+                all.extend(paths.into_iter().flatten());
+            }
+            let mut more = false;
+            for touch in &all {
+                let loads = touch.instruction.contains(" load ptr")
+                    || touch.instruction.contains(" load atomic ptr");
+                let location = touch.location.as_deref().and_then(|name| setting.find(name));
+                let (true, Some(at)) = (loads && touch.reads, location) else { continue };
+                let element = u64::from(touch.off) / 8;
+                if setting.locations[at].pointers.iter().any(|(e, _)| *e == element) {
+                    continue;
+                }
+                let name = format!("behind_{}", setting.locations[at].name);
+                let to = setting.add(&name);
+                setting.locations[at].pointers.push((element, to));
+                more = true;
+            }
+            if more && depth < DEEPEST {
+                continue;
+            }
+            if let Some(error) = wrong {
+                return Err(Obstacle::NotUnderstood(error));
+            }
+            for touch in &all {
+                setting.touch(touch);
+            }
+            if setting.spots.len() > MOST_SPOTS {
+                let words = format!("unsupported: accesses to {} places", setting.spots.len());
+                return Err(Obstacle::NotUnderstood(words));
+            }
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Adds the places of the context alone, and what the locations hold at first.
+    fn add_own(&self, setting: &mut Setting) {
+        for name in ["flag", "data"] {
+            let location = setting.locations.len();
+            let name = name.to_string();
+            setting.locations.push(Location { name, unit: 4, count: 1, pointers: Vec::new() });
+            setting.spots.push(Spot {
+                location,
+                off: 0,
+                size: 4,
+                read: false,
+                written: false,
+                plain: false,
+            });
+        }
+        // A store of what is there already would change nothing.
+        let stores_zero = [&self.source.observed, &self.target.observed].into_iter().any(|o| {
+            let zero = |line: &Vec<String>| {
+                line.iter().any(|w| w == "store" || w == "atomicrmw" || w == "cmpxchg")
+                    && line
+                        .iter()
+                        .any(|w| matches!(w.as_str(), "0" | "null" | "false" | "zeroinitializer"))
+            };
+            words(&o.module).any(zero)
+        });
+        let own = self.fresh.iter().rev().nth(8).copied().unwrap_or(9);
+        let mut initial = if stores_zero { vec![own, 0] } else { vec![0] };
+        initial.extend(&self.compared);
+        let mut seen = Vec::new();
+        initial.retain(|n| {
+            !seen.contains(n) && {
+                seen.push(*n);
+                true
+            }
+        });
+        initial.truncate(4);
+        setting.initial = initial;
+    }
+}
+
+impl Setting {
+    /// Adds a location, and returns its index.
+    fn add(&mut self, name: &str) -> usize {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String = name.chars().map(plain).collect();
+        if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+            name = format!("arg{name}");
+        }
+        let taken = |name: &str, list: &[Location]| {
+            let own = ["stack_", "module_", "returned_", "seen_"];
+            RESERVED.contains(&name)
+                || own.iter().any(|p| name.starts_with(p))
+                || list.iter().any(|l| l.name == name)
+        };
+        while taken(&name, &self.locations) {
+            name.insert(0, 'x');
+        }
+        self.locations.push(Location { name, unit: 8, count: LARGEST / 8, pointers: Vec::new() });
+        self.locations.len() - 1
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.locations.iter().position(|l| l.name == name)
+    }
+
+    fn touch(&mut self, touch: &Touch) {
+        let Some(location) = touch.location.as_deref().and_then(|name| self.find(name)) else {
+            return;
+        };
+        let (off, size) = (touch.off, touch.size);
+        let (read, written) = (touch.reads, touch.writes);
+        let plain = !touch.tags.meets(tag::C_A);
+        let same = |s: &&mut Spot| (s.location, s.off, s.size) == (location, off, size);
+        match self.spots.iter_mut().find(same) {
+            Some(spot) => {
+                spot.read |= read;
+                spot.written |= written;
+                spot.plain |= plain;
+            }
+            None => self.spots.push(Spot { location, off, size, read, written, plain }),
+        }
+    }
+
+    /// Gives locations the sizes of the accesses to them.
+    fn shape(&mut self) {
+        for (at, location) in self.locations.iter_mut().enumerate() {
+            let own = || self.spots.iter().filter(|s| s.location == at);
+            let mut unit = own().map(|s| s.size).min().unwrap_or(8);
+            if !location.pointers.is_empty() {
+                unit = 8;
+            }
+            let end = own().map(|s| u64::from(s.off) + u64::from(s.size)).max().unwrap_or(8);
+            let end =
+                location.pointers.iter().map(|(e, _)| 8 * (e + 1)).max().unwrap_or(0).max(end);
+            (location.unit, location.count) = (unit, end.div_ceil(u64::from(unit)));
+        }
+    }
+
+    /// The entries of the initial state for the locations, each element with this value.
+    pub fn items(&self, value: u64) -> Vec<InitItem> {
+        self.locations.iter().map(|l| l.item(value, &self.locations)).collect()
+    }
+
+    /// How the arguments are written: `p=x`, `n=5`.
+    pub fn arguments(&self, params: &[Param]) -> Vec<String> {
+        let each = params.iter().zip(&self.operands);
+        each.map(|(p, o)| format!("%{} = {}", p.name, o.replace('@', "&"))).collect()
+    }
+}
+
+impl Location {
+    fn item(&self, value: u64, all: &[Location]) -> InitItem {
+        let pointers: BTreeMap<u64, &str> =
+            self.pointers.iter().map(|(e, to)| (*e, all[*to].name.as_str())).collect();
+        let element = |e: u64| match pointers.get(&e) {
+            Some(name) => Value::Addr { name: name.to_string(), index: 0 },
+            None => Value::Int(i128::from(value & mask(self.unit.saturating_mul(8).min(64)))),
+        };
+        let one = Type::Int { bytes: self.unit, signed: false };
+        let place = Place::Mem { name: self.name.clone(), index: None };
+        let (ty, value) = match self.count {
+            1 => (one, InitValue::One(element(0))),
+            n => (Type::Array(one.into(), n), InitValue::Array((0..n).map(element).collect())),
+        };
+        InitItem { place, ty: Some(ty), value: Some(value), span: Default::default() }
+    }
+}
+
+/// The largest number of so many bits.
+pub fn mask(bits: u8) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// The instructions of all functions of a module.
+fn words(module: &Module) -> impl Iterator<Item = &Vec<String>> {
+    module.functions.values().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions)
+}
+
+/// Whether a value is undetermined. The aggregate that fields are put into is not looked at before they are.
+fn words_open(module: &Module) -> bool {
+    let open = |w: &String| matches!(w.as_str(), "undef" | "poison");
+    let built = |line: &Vec<String>| line.iter().any(|w| w == "insertvalue");
+    words(module).any(|line| !built(line) && line.iter().any(open))
+}
