@@ -47,10 +47,10 @@ fn all_threads_that_run_a_function_share_its_statics() {
 }
 
 #[test]
-fn variables_between_functions_have_initial_values_and_final_ones() {
-    let text = "C t\n{}\nstruct S { int a; int b; };\nstatic int d = -3;\nint v[3] = {4, 5};\nstatic struct S s;\n\
+fn variables_have_initial_values_and_final_ones() {
+    let text = "C t\n{}\nstruct S { int a; int b; };\nstatic int d = -3;\nstatic struct S s;\n\
                 double w = 0.5;\n\
-                P0() { d += v[0] + v[1] + v[2]; s.b = d; int *p = &s.a; *p = 2; int r = s.a + s.b; int q = w < 1; }\n\
+                P0() { static int v[3] = {4, 5}; d += v[0] + v[1] + v[2]; s.b = d; int *p = &s.a; *p = 2; int r = s.a + s.b; int q = w < 1; }\n\
                 exists (d=6 /\\ 0:r=8 /\\ 0:q=1)\n";
     assert_eq!(found(text), ["0:q=1; 0:r=8; d=6;"]);
 }

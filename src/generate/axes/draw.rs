@@ -56,7 +56,10 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
         }
         while random.below(2) == 0 {
             let axis = Axis::ALL[3 + random.below(Axis::ALL.len() - 3)];
-            point = point.with(axis, random.below(axis.choices()));
+            // What was asked for stays special.
+            if !axes.contains(&axis) {
+                point = point.with(axis, random.below(axis.choices()));
+            }
         }
         point = sinking(random, point);
         if super::text(&point).is_some() {

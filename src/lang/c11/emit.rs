@@ -129,7 +129,13 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                 }
                 _ => None,
             });
+            let is_list =
+                matches!(ty.bare(), Type::Array(of, _) if matches!(of.bare(), Type::Int { .. }));
+            let list = if is_list { initial_list(test, &name) } else { None };
             match value {
+                _ if list.is_some() => {
+                    let _ = writeln!(out, "{line} = {{{}}};", list.unwrap_or_default());
+                }
                 Some(v) => {
                     // An atomic of C++ is made from a value, not copied from one.
                     let _ = match options.spell {
@@ -418,6 +424,21 @@ pub(crate) fn initial_value(test: &Test, location: &str) -> Option<i128> {
             if name == location =>
         {
             Some(*v)
+        }
+        _ => None,
+    })
+}
+
+/// The elements that an array of integers starts with, as C writes them.
+fn initial_list(test: &Test, location: &str) -> Option<String> {
+    test.init.iter().find_map(|item| match (&item.place, &item.value) {
+        (Place::Mem { name, index: None }, Some(InitValue::Array(all))) if name == location => {
+            let one = |v: &Value| match v {
+                Value::Int(v) => Some(constant(*v as u128, *v < 0)),
+                Value::Addr { .. } | Value::Label { .. } => None,
+            };
+            let all: Option<Vec<String>> = all.iter().map(one).collect();
+            Some(all?.join(", "))
         }
         _ => None,
     })
