@@ -83,11 +83,7 @@ fn audit(args: &Args) -> Result<u8> {
     let stop = common::stop();
     for run in &runs {
         let options = Options {
-            context: Context {
-                records: Some(store.clone()),
-                stop: stop.clone(),
-                ..Context::default()
-            },
+            context: Context { records: Some(store.clone()), stop: stop.clone() },
             ..Options::default()
         };
         match one(run, &store, options, sample, &mut seen) {

@@ -102,7 +102,7 @@ fn words_that_stand_for_nothing_or_too_much_are_answered() {
             "there is no profile `clang-99-aarch64`, and no `clang-99` is installed",
             "installed are 14, 16",
         ),
-        ("msvc", "there is no profile `msvc`", "no profile has the part `msvc`"),
+        ("watcom", "there is no profile `watcom`", "no profile has the part `watcom`"),
         ("clang-16-O9", "there is no profile `clang-16-O9`", "did you mean `clang-16-O0`?"),
         (
             "clang16-aarch64",
