@@ -69,7 +69,8 @@ pub fn main(args: &Args) -> ExitCode {
 }
 
 fn audit(args: &Args) -> Result<u8> {
-    let store = Arc::new(args.cache.open()?);
+    // Pipelines are planned in their folders, and the cache stays where it is.
+    let store = Arc::new(args.cache.in_place().open()?);
     let runs = match &args.pipeline {
         Some(pipeline) => vec![Remembered::here(pipeline, &args.sets, &[])?],
         None => Remembered::all(&store),

@@ -65,6 +65,16 @@ impl CacheArgs {
         self.shared_cache.clone().or_else(|| variable("LITMAKE_CACHE_SHARED"))
     }
 
+    /// The same folders, wherever the working folder will be.
+    pub fn in_place(&self) -> CacheArgs {
+        let whole = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        CacheArgs {
+            cache: Some(whole(self.dir())),
+            shared_cache: self.shared_cache.clone().map(whole),
+            cache_read_only: self.cache_read_only,
+        }
+    }
+
     /// An error unless the cache lies outside of the working folder, whose files are not believed.
     pub fn is_elsewhere(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
