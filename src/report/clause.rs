@@ -33,7 +33,7 @@ const READS_IT: &str = ", which reads what it writes";
 pub fn sentence(run: &Execution, failed: &Failed) -> String {
     let told = |id: &str| {
         let event = run.events.iter().find(|e| e.id == id);
-        event.map_or(id.to_string(), |e| short(e))
+        event.map_or(id.to_string(), short)
     };
     let mut parts: Vec<String> = Vec::new();
     for (n, edge) in failed.edges.iter().enumerate() {

@@ -61,14 +61,11 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
 
 /// Whether a version is of no release, so that each build of it differs.
 fn is_unreleased(version: &str) -> bool {
-    let words = version.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_mark = |w: &str| ["experimental", "prerelease", "nightly", "dev", "devel"].contains(&w);
-    let mut own = words.clone().any(is_mark);
+    let marks = ["experimental", "prerelease", "nightly", "dev", "devel"];
     // Clang says `23.0.0git`.
-    own |= words
-        .into_iter()
-        .any(|w| w.ends_with("git") && w.starts_with(|c: char| c.is_ascii_digit()));
-    own
+    let is_git = |w: &str| w.ends_with("git") && w.starts_with(|c: char| c.is_ascii_digit());
+    let mut words = version.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|w| marks.contains(&w) || is_git(w))
 }
 
 /// The commit in a version, as compilers print it: `(https://github.com/x.git HASH)`, and

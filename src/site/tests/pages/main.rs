@@ -1,6 +1,7 @@
 //! Tests the record of runs and its pages in a real browser.
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+#![allow(clippy::print_stderr, reason = "a test says how long the pages of a year take")]
 
 mod browser;
 mod nights;
