@@ -95,13 +95,14 @@ fn run(args: &Args) -> Result<u8> {
     let path = args.folder.join("nightly.yaml");
     if args.no_run {
         println!("the first night: litmake run {}", path.display());
-        return Ok(0);
+    } else {
+        let status = first_night(&path, &args.folder.join("known.json"))?;
+        if status != 0 {
+            return Ok(status);
+        }
     }
-    let status = first_night(&path, &args.folder.join("known.json"))?;
-    if status == 0 {
-        say_next(args, &path);
-    }
-    Ok(status)
+    say_next(args, &path);
+    Ok(0)
 }
 
 /// A word for the compiler of a profile that stays the same when the compiler is updated: the command
@@ -245,7 +246,9 @@ const OUT_FINDINGS: &str = "litmake-out/findings";
 /// Says what to do next.
 fn say_next(args: &Args, pipeline: &Path) {
     println!("next:");
-    println!("  open {OUT}/report.html in a browser: what the first night found");
+    if !args.no_run {
+        println!("  open {OUT}/report.html in a browser: what the first night found");
+    }
     println!("  commit {}; `cache` and `{OUT}` can be ignored", args.folder.display());
     match args.ci {
         None => println!(

@@ -141,7 +141,9 @@ fn place(file: &mut ProfileFile, dir: &Path) {
     for library in &mut file.libraries.0 {
         // A name alone is the compiler's to find.
         if library.value.contains('/') && !library.value.starts_with('$') {
-            library.value = normal(&dir.join(&library.value)).display().to_string();
+            let path = normal(&dir.join(&library.value)).display().to_string();
+            // It stays one that is no name alone.
+            library.value = if path.contains('/') { path } else { format!("./{path}") };
         }
     }
     for build in &mut file.builds.0 {

@@ -18,8 +18,8 @@ fn each_command_takes_parts_of_a_name() {
     for (args, status, expected) in [
         (&["check", "-p", "clang-14", "idempotent.litmus"][..], 1, "clang-14-x86_64-O2"),
         (&["check", "-p", "O1-clang-14,O3-clang-14", "idempotent.litmus"], 1, "clang-14-x86_64-O3"),
-        (&["compile", "-p", "gcc-12", "sb.litmus"], 0, "X86_64 SB"),
-        (&["compile", "-p", "aarch64-clang", "sb.litmus"], 0, "AArch64 SB"),
+        (&["compile", "-p", "gcc-12", "sb.litmus"], 0, "X86_64 sb"),
+        (&["compile", "-p", "aarch64-clang", "sb.litmus"], 0, "AArch64 sb"),
         (
             &["diff", "-p", "clang-14", "-p", "clang-16", "idempotent.litmus"],
             1,
@@ -102,7 +102,7 @@ fn pipelines_that_come_with_litmake_run_by_name() {
     std::fs::create_dir(s.path("quickstart")).unwrap();
     let (status, said) = s.litmake(&["run", "quickstart", "--set", "profiles=clang-14,clang-16"]);
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("1 new"), "{said}");
+    assert!(said.contains("a relaxed read-modify-write becomes a load"), "{said}");
     for (name, expected) in [
         ("quikstart", "did you mean `quickstart`, which comes with litmake?"),
         ("mp.litmus", "`litmake check mp.litmus` judges a test"),
