@@ -3,7 +3,10 @@
 
 #![cfg(target_arch = "x86_64")]
 
-use crate::scratch::{IDEMPOTENT, SB, Scratch};
+use crate::scratch::{SB, Scratch};
+
+/// A bug that clang 16 has no more.
+const MENDED: &str = include_str!("../../pipelines/quickstart/idempotent-rmw.litmus");
 
 fn compilers_are_here() -> bool {
     ["clang-14", "clang-16", "gcc-12"].iter().all(|c| litmake_needs::here(c))
@@ -14,7 +17,7 @@ fn each_command_takes_parts_of_a_name() {
     if !compilers_are_here() {
         return;
     }
-    let s = Scratch::with(&[("sb.litmus", SB), ("idempotent.litmus", IDEMPOTENT)]);
+    let s = Scratch::with(&[("sb.litmus", SB), ("idempotent.litmus", MENDED)]);
     for (args, status, expected) in [
         (&["check", "-p", "clang-14", "idempotent.litmus"][..], 1, "clang-14-x86_64-O2"),
         (&["check", "-p", "O1-clang-14,O3-clang-14", "idempotent.litmus"], 1, "clang-14-x86_64-O3"),
