@@ -246,6 +246,10 @@ impl Files for Memory {
     fn env(&self, name: &str) -> Option<String> {
         (name == "A").then(|| "b".into())
     }
+
+    fn installed(&self, _: &str) -> bool {
+        false
+    }
 }
 
 fn pipeline(text: &str, other: &str) -> bool {

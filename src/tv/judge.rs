@@ -129,12 +129,12 @@ pub enum Evidence {
         /// Whether undef is a part of it, shown as this value.
         undef: Option<u64>,
         /// An execution of the first that the model forbids, if the code has one.
-        forbidden: Option<Execution>,
+        forbidden: Option<Box<Execution>>,
         /// An execution of the second.
-        shown: Option<Execution>,
+        shown: Option<Box<Execution>>,
     },
     /// Its behaviour is undefined, and that of the first is not.
-    Undefined(Option<Execution>),
+    Undefined(Option<Box<Execution>>),
 }
 
 /// Compares functions.
@@ -266,7 +266,7 @@ impl Court {
         for (number, (setting, contexts)) in &work {
             for initial in &setting.initial {
                 for context in contexts {
-                    let late = report.judged % LOOK == 0
+                    let late = report.judged.is_multiple_of(LOOK)
                         && self.settings.timeout.is_some_and(|t| start.elapsed() > t);
                     if late {
                         return Ok(Some(self.out_of_time(report, unjudged)));
@@ -346,7 +346,7 @@ impl Court {
         }
         if after.undefined {
             let why = self.simulator.undefined(&target, &self.model, &options).ok().flatten();
-            return Ok(Says::Refuted(Evidence::Undefined(why)));
+            return Ok(Says::Refuted(Evidence::Undefined(why.map(Box::new))));
         }
         let mut new = after.states.iter().find(|s| !allowed.has(s));
         if new.is_some() && before.cut {
@@ -453,6 +453,7 @@ impl Court {
         };
         let model = if undef.is_some() { self.undef.as_ref() } else { None };
         let shown = look(of(target), model.unwrap_or(&self.model), true);
+        let [forbidden, shown] = [forbidden, shown].map(|one| one.map(Box::new));
         Evidence::Outcome { state, undef, forbidden, shown }
     }
 
