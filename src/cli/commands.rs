@@ -116,7 +116,17 @@ const USUAL: [(&str, &[&str]); 10] = [
     ),
     (
         "lift",
-        &["files", "function", "arg", "condition", "profile", "against", "list", "model", "output"],
+        &[
+            "files",
+            "function",
+            "arg",
+            "condition",
+            "profile",
+            "against",
+            "list",
+            "source-model",
+            "output",
+        ],
     ),
 ];
 

@@ -61,8 +61,10 @@ fn what_workers_do_is_what_would_have_been_done_here() {
     // Equal work of two stages is done once here, and may be done twice elsewhere.
     assert!(first.count("executed") >= local.count("executed"), "{}", first.text);
     assert!(first.text.contains("jobs were done elsewhere"), "{}", first.text);
+    // A finding says of an execution that it cannot be.
+    let troubles = first.text.replace("that cannot be:", "");
     for said in ["refuses", "broke", "tried once more", "cannot"] {
-        assert!(!first.text.contains(said), "{}", first.text);
+        assert!(!troubles.contains(said), "{}", first.text);
     }
     // What workers made is in the cache as if it had been computed here and uploaded.
     let second = s.run("second", &["--remote-cache", &url]);
