@@ -12,14 +12,15 @@
 //! use litmake_tv::pair;
 //!
 //! let module = Module::read(
-//!     "define void @src(ptr %x) {
-//!        store atomic i32 1, ptr %x release, align 4
-//!        ret void
-//!      }
-//!      define void @tgt(ptr %x) {
-//!        store atomic i32 1, ptr %x monotonic, align 4
-//!        ret void
-//!      }",
+//!     "
+//! define void @src(ptr %x) {
+//!   store atomic i32 1, ptr %x release, align 4
+//!   ret void
+//! }
+//! define void @tgt(ptr %x) {
+//!   store atomic i32 1, ptr %x monotonic, align 4
+//!   ret void
+//! }",
 //! )?;
 //! let mut court = Court::new(Settings::default()).map_err(|e| e.message.to_string())?;
 //! let report = court.judge(&pair::within(&module)[0]);
