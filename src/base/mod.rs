@@ -12,6 +12,7 @@ pub mod failure;
 pub mod file;
 pub mod framed;
 pub mod local;
+pub mod numbers;
 pub mod plain;
 pub mod records;
 pub mod rel;

@@ -70,7 +70,7 @@ impl CacheArgs {
         let whole = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         CacheArgs {
             cache: Some(whole(self.dir())),
-            shared_cache: self.shared_cache.clone().map(whole),
+            shared_cache: self.shared().map(whole),
             cache_read_only: self.cache_read_only,
         }
     }

@@ -9,6 +9,7 @@ use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, Storage, local_type};
 use super::c11::lower::literal_type;
+use super::written::{self, Value, value};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp,
@@ -120,19 +121,6 @@ fn value_type(ty: &Type, what: &str) -> Result<ValueType, Failure> {
     }
 }
 
-/// An expression and its type.
-#[derive(Clone)]
-struct Value {
-    text: String,
-    ty: ValueType,
-    /// The expression as a `bool`, if it is a truth value that was made a number.
-    truth: Option<String>,
-}
-
-fn value(text: impl Into<String>, ty: ValueType) -> Value {
-    Value { text: text.into(), ty, truth: None }
-}
-
 /// A `bool` as C has it.
 fn truth(text: String) -> Value {
     Value { text: format!("number({text})"), ty: ValueType::INT, truth: Some(text) }
@@ -163,11 +151,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
-            self.out.push_str("  ");
-        }
-        self.out.push_str(text);
-        self.out.push('\n');
+        written::line(&mut self.out, self.depth, text);
     }
 
     fn write(mut self, helper: bool) -> Result<String, Failure> {

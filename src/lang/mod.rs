@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod opencl;
 pub mod rust;
 pub mod shader;
+mod written;
 
 use c11::emit::EmitOptions;
 use litmake_base::failure::Failure;

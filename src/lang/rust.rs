@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::literal_type;
+use super::written::{self, Value, value};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -128,19 +129,6 @@ fn typed(ty: &ValueType) -> Result<String, Failure> {
     })
 }
 
-/// An expression and its type.
-#[derive(Clone)]
-struct Value {
-    text: String,
-    ty: ValueType,
-    /// The expression as a `bool`, if it is a truth value that was made a number.
-    truth: Option<String>,
-}
-
-fn value(text: impl Into<String>, ty: ValueType) -> Value {
-    Value { text: text.into(), ty, truth: None }
-}
-
 /// A `bool` as C has it.
 fn truth(text: String) -> Value {
     Value { text: format!("({text} as i32)"), ty: ValueType::INT, truth: Some(text) }
@@ -178,11 +166,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
-            self.out.push_str("  ");
-        }
-        self.out.push_str(text);
-        self.out.push('\n');
+        written::line(&mut self.out, self.depth, text);
     }
 
     fn function(mut self, f: &Function, helper: bool) -> Result<String, Failure> {

@@ -11,6 +11,7 @@ use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, local_type, shared_locations};
 use super::c11::lower::literal_type;
+use super::written::{self, Value, value};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -285,19 +286,6 @@ fn indexed(test: &Test, shared: &[(String, Type)]) -> BTreeSet<String> {
     out
 }
 
-/// An expression and its type.
-#[derive(Clone)]
-struct Value {
-    text: String,
-    ty: ValueType,
-    /// The expression as a `bool`, if it is a truth value that was made a number.
-    truth: Option<String>,
-}
-
-fn value(text: impl Into<String>, ty: ValueType) -> Value {
-    Value { text: text.into(), ty, truth: None }
-}
-
 /// An expression that can be read and assigned.
 enum Place {
     Local(String, ValueType),
@@ -337,11 +325,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
-            self.out.push_str("  ");
-        }
-        self.out.push_str(text);
-        self.out.push('\n');
+        written::line(&mut self.out, self.depth, text);
     }
 
     /// Keeps the lines that `write` writes apart; returns them with its result.

@@ -136,35 +136,43 @@ pub fn by_compiler(presence: &[Presence]) -> Vec<(&str, Shows)> {
 /// The last version without the difference and the first with it, of the compiler that comes first:
 /// where it was last introduced. Empty where no version before was asked, or none shows it.
 pub fn since(presence: &[Presence]) -> (String, String) {
-    let all = by_compiler(presence);
-    let tool = |name: &str| name.split(' ').next().unwrap_or_default().to_string();
-    let own = all.first().map(|(name, _)| tool(name)).unwrap_or_default();
-    let known: Vec<(&str, Shows)> = all
-        .into_iter()
-        .filter(|(name, shows)| tool(name) == own && *shows != Shows::Unknown)
-        .collect();
+    let compilers = by_compiler(presence);
+    let Some((tool, tried)) = by_tool(&compilers).into_iter().next() else {
+        return Default::default();
+    };
+    let known: Vec<(&str, Shows)> =
+        tried.into_iter().filter(|(_, shows)| *shows != Shows::Unknown).collect();
     let begins = |n: &usize| {
         let is_new = n.checked_sub(1).is_none_or(|before| known[before].1 == Shows::Absent);
         known[*n].1 == Shows::Present && is_new
     };
     let Some(first) = (0..known.len()).rev().find(begins) else { return Default::default() };
-    let good = first.checked_sub(1).map(|n| known[n].0.to_string());
-    (good.unwrap_or_default(), known[first].0.to_string())
+    let name = |n: usize| format!("{tool} {}", known[n].0).trim_end().to_string();
+    (first.checked_sub(1).map(name).unwrap_or_default(), name(first))
+}
+
+/// A compiler, and its versions that were tried.
+type Tried<'a> = (&'a str, Vec<(&'a str, Shows)>);
+
+/// The versions of each compiler: the first word of a name is the compiler, and what follows is its
+/// version.
+fn by_tool<'a>(compilers: &[(&'a str, Shows)]) -> Vec<Tried<'a>> {
+    let mut out: Vec<Tried> = Vec::new();
+    for (compiler, shows) in compilers {
+        let (tool, version) = compiler.split_once(' ').unwrap_or((compiler, ""));
+        match out.iter_mut().find(|(t, _)| *t == tool) {
+            Some((_, tried)) => tried.push((version, *shows)),
+            None => out.push((tool, vec![(version, *shows)])),
+        }
+    }
+    out
 }
 
 /// The compilers that show the difference, those that do not, and the versions between which that
 /// changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
-    // The first word is the compiler; what follows is its version.
     let compilers = by_compiler(presence);
-    let mut tools: Vec<(&str, Vec<(&str, Shows)>)> = Vec::new();
-    for (compiler, shows) in &compilers {
-        let (tool, version) = compiler.split_once(' ').unwrap_or((compiler, ""));
-        match tools.iter_mut().find(|(t, _)| *t == tool) {
-            Some((_, tried)) => tried.push((version, *shows)),
-            None => tools.push((tool, vec![(version, *shows)])),
-        }
-    }
+    let tools = by_tool(&compilers);
     let has_it_otherwise = |p: &&Presence| {
         p.shows == Shows::Absent && compilers.contains(&(&*p.compiler, Shows::Present))
     };

@@ -317,23 +317,15 @@ fn of_failed(
     failed: &Failed,
     code: &Execution,
 ) -> Vec<(Option<u16>, Mechanism)> {
-    let own = |run: &Execution, thread: u16| -> Vec<usize> {
-        (0..run.events.len()).filter(|i| run.events[*i].thread == Some(thread)).collect()
-    };
-    let one = |(thread, first, last): (u16, usize, usize)| {
-        let events = own(source, thread);
-        let ops: Vec<Op> = events.iter().filter_map(|i| Op::of(&source.events[*i])).collect();
-        let at = |event: usize| ops.iter().position(|op| op.event.id == source.events[event].id);
-        let (first, last) = (at(first)?, at(last)?);
-        let (first, last) = around(&ops, first.min(last), first.max(last), source);
-        let events = own(code, thread);
-        let made: Vec<Op> = events.iter().filter_map(|i| Op::of(&code.events[*i])).collect();
+    let one = |way: (u16, usize, usize)| {
+        let (ops, first, last) = on_way(source, way)?;
+        let made = operations(code, way.0);
         let reads = find(&ops, &made, |op| op.read);
         let writes = find(&ops, &made, |op| op.written);
         let found = reads.into_iter().zip(writes).map(|(read, written)| Found { read, written });
         let found: Vec<Found> = found.collect();
         let mechanism = between(&ops[first..=last], &found[first..=last])?;
-        Some((Some(thread), mechanism))
+        Some((Some(way.0), mechanism))
     };
     ways(source, failed).into_iter().filter_map(one).collect()
 }
@@ -351,12 +343,8 @@ pub fn seen(source: &Execution) -> Option<Mechanism> {
             ..Mechanism::default()
         });
     }
-    let one = |(thread, first, last): (u16, usize, usize)| {
-        let own = |e: &&Event| e.thread == Some(thread);
-        let ops: Vec<Op> = source.events.iter().filter(own).filter_map(Op::of).collect();
-        let at = |event: usize| ops.iter().position(|op| op.event.id == source.events[event].id);
-        let (first, last) = (at(first)?, at(last)?);
-        let (first, last) = around(&ops, first.min(last), first.max(last), source);
+    let one = |way: (u16, usize, usize)| {
+        let (ops, first, last) = on_way(source, way)?;
         let place = |n: usize| Found { read: Some(Place::At(n)), written: Some(Place::At(n)) };
         let found: Vec<Found> = (first..=last).map(place).collect();
         between(&ops[first..=last], &found)
@@ -378,6 +366,23 @@ fn incoherent<'a>(run: &'a Execution, failed: &Failed) -> Option<(Op<'a>, Op<'a>
         let alike = !a.is_fence() && !b.is_fence() && a.place == b.place;
         (in_thread && alike && !communicates).then_some((a, b))
     })
+}
+
+/// The operations of a thread.
+fn operations(run: &Execution, thread: u16) -> Vec<Op<'_>> {
+    run.events.iter().filter(|e| e.thread == Some(thread)).filter_map(Op::of).collect()
+}
+
+/// The operations of a thread, and the first and the last of them on a way through it.
+fn on_way(
+    run: &Execution,
+    (thread, first, last): (u16, usize, usize),
+) -> Option<(Vec<Op<'_>>, usize, usize)> {
+    let ops = operations(run, thread);
+    let at = |event: usize| ops.iter().position(|op| op.event.id == run.events[event].id);
+    let (first, last) = (at(first)?, at(last)?);
+    let (first, last) = around(&ops, first.min(last), first.max(last), run);
+    Some((ops, first, last))
 }
 
 /// The ways of a failed check through threads: the first and the last event of each.

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use litmake_base::numbers::grouped;
 use litmake_litmus::execution::Execution;
 use serde::Serialize;
 
@@ -59,15 +60,12 @@ pub fn status(reports: &[Report]) -> u8 {
 }
 
 fn plural(n: usize, one: &str) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    format!("{out} {one}{}", if n == 1 { "" } else { "s" })
+    let ending = match (n, one.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {one}{ending}", grouped(n as u64))
 }
 
 fn bound(bound: &Bound) -> String {
@@ -75,10 +73,7 @@ fn bound(bound: &Bound) -> String {
     let threads = plural(bound.threads + 1, "thread");
     match bound.accesses {
         0 => "without accesses of their own".into(),
-        n => format!(
-            "up to {threads} and {} of their own",
-            plural(n, "access").replace("accesss", "accesses")
-        ),
+        n => format!("up to {threads} and {} of their own", plural(n, "access")),
     }
 }
 

@@ -11,6 +11,13 @@ fn audited(place: &Scratch, more: &[&str]) -> (i32, Value) {
     place.json(&[&["cache", "audit", "--json", "--cache", "cache"], more].concat())
 }
 
+/// Lets a file be newer than all others.
+fn made_later(place: &Place, name: &str) {
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
+    let file = std::fs::File::options().append(true).open(place.path(name)).unwrap();
+    file.set_modified(later).unwrap();
+}
+
 /// litmake looks at no times of files, so a compiler that compares them is its blind spot.
 #[test]
 fn a_result_that_no_key_tells_from_another_is_found() {
@@ -28,13 +35,7 @@ fn a_result_that_no_key_tells_from_another_is_found() {
         (told["claims"].as_u64(), &json!(1.0))
     );
     std::fs::copy(place.path("two"), place.path("one")).unwrap();
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
-    std::fs::File::options()
-        .append(true)
-        .open(place.path("one"))
-        .unwrap()
-        .set_modified(later)
-        .unwrap();
+    made_later(&place, "one");
     assert_eq!(place.run("cache").status, 0, "nothing tells it");
     let (status, text) =
         place.0.litmake(&["cache", "audit", "--sample", "100%", "--cache", "cache"]);
@@ -91,13 +92,7 @@ fn a_pipeline_audits_its_cache() {
         "{report:#}"
     );
     assert!(told["made"].as_u64() > Some(3), "{told}");
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
-    std::fs::File::options()
-        .append(true)
-        .open(place.path("one"))
-        .unwrap()
-        .set_modified(later)
-        .unwrap();
+    made_later(&place, "one");
     let (status, report) = run();
     assert_eq!((status, &report["errors"][0]["stage"]), (3, &json!("code")), "{report:#}");
     let (status, said) = place.0.litmake(&["run", "p.yaml", "--cache", "cache"]);

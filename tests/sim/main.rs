@@ -9,6 +9,7 @@ mod engines;
 #[path = "../common/exec.rs"]
 #[allow(dead_code, reason = "whole executions are for the tests of cat")]
 mod exec;
+mod finals;
 #[path = "../common/kernel.rs"]
 mod kernel;
 #[path = "../common/listings.rs"]

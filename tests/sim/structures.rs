@@ -1,33 +1,13 @@
 //! Structures and unions of C tests: what their members hold, and what is refused. Where members lie is
 //! that of the ABIs of 64-bit machines; the rest is C11 (6.5.2.3, 6.5.16.1, 6.7.2.1).
 
-use litmake::cat::{self, LoadOptions};
-use litmake::diag::Source;
-use litmake::litmus;
-use litmake::sim::{Engine, Model, Options, Simulator};
+use crate::finals;
 
-/// Every final state, which is the same by every engine and after printing.
+/// Every final state of a test that is not undefined.
 fn states(text: &str) -> Result<Vec<String>, String> {
-    let read =
-        |text: String| litmus::read(&Source::new("t.litmus", text)).map_err(|e| e.to_string());
-    let test = read(text.to_string())?;
-    let again = read(litmus::write(&test))?;
-    let plan = cat::load("rc11", &LoadOptions::new(test.arch)).map_err(|e| e.to_string())?;
-    let model = Model::load(&plan).map_err(|e| e.to_string())?;
-    let run = |test: &litmus::Test, engine| {
-        let options = Options { engine, ..Options::default() };
-        let outcomes = Simulator::default().simulate(test, &model, &options);
-        let outcomes = outcomes.map_err(|e| e.to_string())?;
-        assert!(!outcomes.undefined, "{text}");
-        let line = |s: litmake::sim::State| {
-            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
-        };
-        Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())
-    };
-    let found = run(&test, Engine::Auto)?;
-    assert_eq!(found, run(&test, Engine::Exhaustive)?, "{text}");
-    assert_eq!(found, run(&again, Engine::Auto)?, "{text}");
-    Ok(found)
+    let (states, undefined) = finals::states(text)?;
+    assert!(!undefined, "{text}");
+    Ok(states)
 }
 
 /// The final value of `r` after some code.

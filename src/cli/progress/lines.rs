@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use console::{measure_text_width, truncate_str};
+use litmake::base::numbers::grouped;
 use litmake::engine::events::Event;
 use litmake::plain;
 
@@ -303,19 +304,6 @@ fn news(findings: u64, failed: u64) -> String {
 /// A number with its noun: `1 finding`, `2 findings`.
 fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
-/// A number with its digits in groups of three.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Minutes and seconds, and hours if there are any.
