@@ -1,13 +1,13 @@
 //! The kind `generate`: reads tests from files, or makes them.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::{Sp, Words};
 
 /// Options of `generate`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
