@@ -16,6 +16,7 @@ pub mod ppc;
 pub mod ptx;
 pub mod riscv;
 #[cfg(test)]
+#[path = "seq/tests.rs"]
 mod seq;
 pub mod spirv;
 pub mod target;

@@ -91,8 +91,10 @@ impl Options {
 }
 
 #[cfg(test)]
+#[path = "jobs/tests.rs"]
 mod jobs;
 #[cfg(test)]
+#[path = "strict/tests.rs"]
 mod strict;
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,7 @@ mod small;
 mod solver;
 mod specialise;
 #[cfg(test)]
+#[path = "spirv/tests.rs"]
 mod spirv;
 mod states;
 mod steps;
