@@ -1,7 +1,7 @@
 //! Emission as Go: `sync/atomic`, pointers, and functions that are neither inlined nor check their stack.
 //!
 //! The meaning is that of `c11::lower`. Go has one order, in which all atomic operations stand, and no fences.
-//! What Go lacks is refused by name: weaker orders, fences, atomics of 8, 16 and 128 bits, volatile objects,
+//! An operation that Go lacks is refused by name: weaker orders, fences, atomics of 8, 16 and 128 bits, volatile objects,
 //! jumps, and a compare-exchange that says what it found.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, Storage, local_type};
 use super::c11::lower::literal_type;
-use super::written::{self, Value, value};
+use super::written::{Page, Place, Value, value};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp,
@@ -52,7 +52,6 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
             options,
             helpers: &helpers,
             function: f,
-            scopes: vec![HashMap::new()],
             hoisted: Vec::new(),
             ends: Vec::new(),
             ret: if helper {
@@ -61,8 +60,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
                 ValueType::Void
             },
             loops: 0,
-            out: String::new(),
-            depth: 1,
+            page: Page::new(),
         };
         out.push_str(&writer.write(helper)?);
     }
@@ -126,18 +124,10 @@ fn truth(text: String) -> Value {
     Value { text: format!("number({text})"), ty: ValueType::INT, truth: Some(text) }
 }
 
-/// An expression that can be read and assigned.
-enum Place {
-    Local(String, ValueType),
-    /// A pointer, and the type of the object there.
-    Memory(String, Type),
-}
-
 struct Writer<'a> {
     options: &'a EmitOptions,
     helpers: &'a HashMap<&'a str, &'a Function>,
     function: &'a Function,
-    scopes: Vec<HashMap<String, ValueType>>,
     /// Locals that are declared where the function begins.
     hoisted: Vec<String>,
     /// The statements with which the function ends, wherever it returns.
@@ -145,15 +135,10 @@ struct Writer<'a> {
     ret: ValueType,
     /// The number of loops around the statement.
     loops: usize,
-    out: String,
-    depth: usize,
+    page: Page,
 }
 
 impl Writer<'_> {
-    fn line(&mut self, text: &str) {
-        written::line(&mut self.out, self.depth, text);
-    }
-
     fn write(mut self, helper: bool) -> Result<String, Failure> {
         let f = self.function;
         if let Some(word) = f.told.attributes.first() {
@@ -166,7 +151,7 @@ impl Writer<'_> {
             }
             let ty = value_type(&p.ty, "a parameter of this type")?;
             params.push(format!("{} {}", p.name, typed(&ty)?));
-            self.scopes[0].insert(p.name.clone(), ty);
+            self.page.declare(&p.name, ty);
         }
         let none = Vec::new();
         let observed = match helper {
@@ -181,7 +166,7 @@ impl Writer<'_> {
             params.push(format!("{out} *{}", typed(&ty)?));
             start.push(format!("var {local} {}", typed(&ty)?));
             self.ends.push(format!("*{out} = {local}"));
-            self.scopes[0].insert(local.clone(), ty);
+            self.page.declare(local, ty);
             self.hoisted.push(local.clone());
         }
         let ret = match self.ret {
@@ -189,43 +174,34 @@ impl Writer<'_> {
             _ => format!("{} ", typed(&self.ret)?),
         };
         let name = self.options.function_name(&f.name);
-        self.out =
+        self.page.text =
             format!("//go:noinline\n//go:nosplit\nfunc {name}({}) {ret}{{\n", params.join(", "));
         for line in start {
-            self.line(&line);
+            self.page.line(&line);
         }
         for s in &f.body {
             self.statement(s)?;
         }
-        for line in self.ends.clone() {
-            self.line(&line);
+        for line in &self.ends {
+            self.page.line(line);
         }
         if self.ret != ValueType::Void {
             // Where every path returns, this is never reached.
             let end = format!("return {}", zero(&self.ret));
-            self.line(&end);
+            self.page.line(&end);
         }
-        self.out.push_str("}\n\n");
-        Ok(self.out)
-    }
-
-    fn lookup(&self, name: &str) -> Result<ValueType, Failure> {
-        let found = self.scopes.iter().rev().find_map(|s| s.get(name)).cloned();
-        found.ok_or_else(|| Failure::unsupported(format!("`{name}` is not declared here")))
+        self.page.text.push_str("}\n\n");
+        Ok(self.page.text)
     }
 
     // Statements.
 
     fn block(&mut self, head: &str, list: &[Stmt]) -> Result<(), Failure> {
-        self.line(&format!("{head}{{"));
-        self.depth += 1;
-        self.scopes.push(HashMap::new());
+        self.page.open(&format!("{head}{{"));
         for s in list {
             self.statement(s)?;
         }
-        self.scopes.pop();
-        self.depth -= 1;
-        self.line("}");
+        self.page.close();
         Ok(())
     }
 
@@ -238,21 +214,18 @@ impl Writer<'_> {
             }
             StmtKind::Expr(e) => {
                 let text = self.effect(e)?;
-                self.line(&text);
+                self.page.line(&text);
             }
             StmtKind::If { cond, yes, no } => {
                 let cond = self.condition(cond)?;
                 self.block(&format!("if {cond} "), std::slice::from_ref(yes))?;
                 if let Some(no) = no {
                     // `else` stands behind the brace.
-                    self.out.truncate(self.out.trim_end().len());
-                    self.out.push_str(" else {\n");
-                    self.depth += 1;
-                    self.scopes.push(HashMap::new());
+                    self.page.text.truncate(self.page.text.trim_end().len());
+                    self.page.text.push_str(" else {\n");
+                    self.page.enter();
                     self.statement(no)?;
-                    self.scopes.pop();
-                    self.depth -= 1;
-                    self.line("}");
+                    self.page.close();
                 }
             }
             StmtKind::While { cond, body } => {
@@ -269,9 +242,7 @@ impl Writer<'_> {
                 self.loops -= 1;
             }
             StmtKind::For { init, cond, step, body } => {
-                self.line("{");
-                self.depth += 1;
-                self.scopes.push(HashMap::new());
+                self.page.open("{");
                 self.statement(init)?;
                 self.loops += 1;
                 let cond = cond.as_ref().map(|c| self.condition(c)).transpose()?;
@@ -280,9 +251,7 @@ impl Writer<'_> {
                 let head = format!("for ; {cond}; {step} ");
                 self.block(&head, std::slice::from_ref(body))?;
                 self.loops -= 1;
-                self.scopes.pop();
-                self.depth -= 1;
-                self.line("}");
+                self.page.close();
             }
             StmtKind::Block(list) => self.block("", list)?,
             StmtKind::Return(e) => {
@@ -294,19 +263,19 @@ impl Writer<'_> {
                     }
                     Some(e) => {
                         let text = self.effect(e)?;
-                        self.line(&text);
+                        self.page.line(&text);
                         "return".to_string()
                     }
                     None => "return".to_string(),
                 };
-                for line in self.ends.clone() {
-                    self.line(&line);
+                for line in &self.ends {
+                    self.page.line(line);
                 }
                 // Go takes no statement behind a return for one that never runs.
-                self.line(&result);
+                self.page.line(&result);
             }
-            StmtKind::Break => self.line("break"),
-            StmtKind::Continue => self.line("continue"),
+            StmtKind::Break => self.page.line("break"),
+            StmtKind::Continue => self.page.line("continue"),
             StmtKind::Goto(_) | StmtKind::Label(..) => return refuse("`goto`"),
             StmtKind::Empty => {}
         }
@@ -326,15 +295,13 @@ impl Writer<'_> {
             }
         };
         if self.hoisted.contains(&d.name) {
-            self.line(&format!("{} = {init}", d.name));
+            self.page.line(&format!("{} = {init}", d.name));
             return Ok(());
         }
-        self.line(&format!("var {} {} = {init}", d.name, typed(&ty)?));
+        self.page.line(&format!("var {} {} = {init}", d.name, typed(&ty)?));
         // Go refuses locals that nobody reads.
-        self.line(&format!("_ = {}", d.name));
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(d.name.clone(), ty);
-        }
+        self.page.line(&format!("_ = {}", d.name));
+        self.page.declare(&d.name, ty);
         Ok(())
     }
 
@@ -469,7 +436,7 @@ impl Writer<'_> {
 
     fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
         match &e.kind {
-            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.lookup(name)?)),
+            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.page.declared(name)?)),
             ExprKind::Unary(UnaryOp::Deref, p) => match self.expr(p)? {
                 Value { text, ty: ValueType::Pointer(t), .. } => {
                     Ok(Place::Memory(text, Type::clone(&t)))
@@ -644,7 +611,7 @@ impl Writer<'_> {
         if uses != 1 || self.loops > 0 || self.hoisted.contains(name) {
             return lacks("way to tell what a failing compare-exchange found");
         }
-        let ty = self.lookup(name)?;
+        let ty = self.page.declared(name)?;
         Ok(value(name.clone(), ty))
     }
 

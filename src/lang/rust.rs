@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::literal_type;
-use super::written::{self, Value, value};
+use super::written::{Page, Place, Value, value, value_type};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -76,14 +76,12 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
             options,
             helpers: &helpers,
             shared: &shared,
-            scopes: vec![HashMap::new()],
             hoisted: Vec::new(),
             loops: Vec::new(),
             labels: 0,
             leave: None,
             ret: ValueType::of(&f.ret).unwrap_or(ValueType::Void),
-            out: String::new(),
-            depth: 1,
+            page: Page::new(),
         };
         out.push_str(&writer.function(f, helper)?);
     }
@@ -134,13 +132,6 @@ fn truth(text: String) -> Value {
     Value { text: format!("({text} as i32)"), ty: ValueType::INT, truth: Some(text) }
 }
 
-/// An expression that can be read and assigned.
-enum Place {
-    Local(String, ValueType),
-    /// A pointer, and the type of what is there.
-    Memory(String, Type),
-}
-
 /// How `break` and `continue` of the innermost loop are written.
 #[derive(Clone)]
 struct Loop {
@@ -152,7 +143,6 @@ struct Writer<'a> {
     options: &'a EmitOptions,
     helpers: &'a HashMap<&'a str, &'a Function>,
     shared: &'a [(String, Type)],
-    scopes: Vec<HashMap<String, ValueType>>,
     /// Locals that are declared where the function begins.
     hoisted: Vec<String>,
     loops: Vec<Loop>,
@@ -160,15 +150,10 @@ struct Writer<'a> {
     /// The block that `return` leaves.
     leave: Option<&'static str>,
     ret: ValueType,
-    out: String,
-    depth: usize,
+    page: Page,
 }
 
 impl Writer<'_> {
-    fn line(&mut self, text: &str) {
-        written::line(&mut self.out, self.depth, text);
-    }
-
     fn function(mut self, f: &Function, helper: bool) -> Result<String, Failure> {
         let name = self.options.function_name(&f.name);
         let none = Vec::new();
@@ -189,13 +174,12 @@ impl Writer<'_> {
                 if named && !given {
                     start.push(self.variable(name, ty)?);
                     let ty = ValueType::Pointer(ty.clone().into());
-                    self.scopes[0].insert(name.clone(), ty);
+                    self.page.declare(name, ty);
                 }
             }
         }
         for p in &f.params {
-            let ty = ValueType::of(&p.ty)
-                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
+            let ty = value_type(&p.ty, "a parameter")?;
             match &ty {
                 ValueType::Pointer(t) => {
                     let object = object(t)?;
@@ -213,18 +197,17 @@ impl Writer<'_> {
                 }
                 _ => params.push(format!("mut {}: {}", p.name, typed(&ty)?)),
             }
-            self.scopes[0].insert(p.name.clone(), ty);
+            self.page.declare(&p.name, ty);
         }
         let mut ends = Vec::new();
         for local in observed {
             let Some(ty) = local_type(f, local) else { continue };
-            let ty =
-                ValueType::of(ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
+            let ty = value_type(ty, "a local")?;
             let out = format!("out_{}_{local}", f.name);
             params.push(format!("{out}: *mut {}", typed(&ty)?));
             start.push(format!("let mut {local}: {} = {};", typed(&ty)?, zero(&ty)));
             ends.push(format!("*{out} = {local};"));
-            self.scopes[0].insert(local.clone(), ty);
+            self.page.declare(local, ty);
             self.hoisted.push(local.clone());
         }
         let ret = match self.ret {
@@ -244,38 +227,36 @@ impl Writer<'_> {
             (true, false) if f.told.inline => "#[inline]\n",
             _ => "#[inline(never)]\n",
         };
-        self.out = format!(
+        self.page.text = format!(
             "\n{linkage}{inline}{public}unsafe {c}fn {name}({}){ret} {{\n",
             params.join(", ")
         );
         for line in start {
-            self.line(&line);
+            self.page.line(&line);
         }
         let mut returns = false;
         for s in &f.body {
             returns |= has_return(s);
         }
         if !helper && returns {
-            self.line("'end: {");
-            self.depth += 1;
+            self.page.open("'end: {");
         }
         for s in &f.body {
             self.statement(s)?;
         }
         if !helper && returns {
-            self.depth -= 1;
-            self.line("}");
+            self.page.close();
         }
         for line in ends {
-            self.line(&line);
+            self.page.line(&line);
         }
         if helper && self.ret != ValueType::Void {
             // Where every path returns, this is never reached.
             let end = zero(&self.ret);
-            self.line(&end);
+            self.page.line(&end);
         }
-        self.out.push_str("}\n");
-        Ok(self.out)
+        self.page.text.push_str("}\n");
+        Ok(self.page.text)
     }
 
     /// A pointer to a shared location that is a variable.
@@ -287,24 +268,15 @@ impl Writer<'_> {
         ))
     }
 
-    fn lookup(&self, name: &str) -> Result<ValueType, Failure> {
-        let found = self.scopes.iter().rev().find_map(|s| s.get(name)).cloned();
-        found.ok_or_else(|| Failure::unsupported(format!("`{name}` is not declared here")))
-    }
-
     // Statements.
 
     fn block(&mut self, list: &[Stmt], label: &str) -> Result<(), Failure> {
         let head = if label.is_empty() { "{".to_string() } else { format!("{label}: {{") };
-        self.line(&head);
-        self.depth += 1;
-        self.scopes.push(HashMap::new());
+        self.page.open(&head);
         for s in list {
             self.statement(s)?;
         }
-        self.scopes.pop();
-        self.depth -= 1;
-        self.line("}");
+        self.page.close();
         Ok(())
     }
 
@@ -323,17 +295,17 @@ impl Writer<'_> {
             StmtKind::Expr(e) => self.effect(e)?,
             StmtKind::If { cond, yes, no } => {
                 let cond = self.condition(cond)?;
-                self.line(&format!("if {cond}"));
+                self.page.line(&format!("if {cond}"));
                 self.block(std::slice::from_ref(yes), "")?;
                 if let Some(no) = no {
-                    self.line("else");
+                    self.page.line("else");
                     self.block(std::slice::from_ref(no), "")?;
                 }
             }
             StmtKind::While { cond, body } => {
                 let label = self.label("while");
                 let cond = self.condition(cond)?;
-                self.line(&format!("{label}: while {cond}"));
+                self.page.line(&format!("{label}: while {cond}"));
                 let this =
                     Loop { leave: format!("break {label}"), go_on: format!("continue {label}") };
                 self.loops.push(this);
@@ -350,7 +322,7 @@ impl Writer<'_> {
                     if let Some(e) = e {
                         self.effect(e)?;
                     }
-                    self.line(&format!("break {label};"));
+                    self.page.line(&format!("break {label};"));
                 }
                 None => {
                     let text = match e {
@@ -360,7 +332,7 @@ impl Writer<'_> {
                         }
                         _ => "return;".to_string(),
                     };
-                    self.line(&text);
+                    self.page.line(&text);
                 }
             },
             StmtKind::Break | StmtKind::Continue => {
@@ -372,7 +344,7 @@ impl Writer<'_> {
                     StmtKind::Break => format!("{};", this.leave),
                     _ => format!("{};", this.go_on),
                 };
-                self.line(&text);
+                self.page.line(&text);
             }
             StmtKind::Goto(_) | StmtKind::Label(..) => return lacks("`goto`"),
             StmtKind::Empty => {}
@@ -389,21 +361,18 @@ impl Writer<'_> {
         body: &Stmt,
         late: bool,
     ) -> Result<(), Failure> {
-        self.line("{");
-        self.depth += 1;
-        self.scopes.push(HashMap::new());
+        self.page.open("{");
         if let Some(init) = init {
             self.statement(init)?;
         }
         let (outer, inner) = (self.label("loop"), self.label("turn"));
-        self.line(&format!("{outer}: loop {{"));
-        self.depth += 1;
+        self.page.open(&format!("{outer}: loop {{"));
         let test = match cond {
             Some(c) => Some(format!("if !({}) {{ break {outer}; }}", self.condition(c)?)),
             None => None,
         };
         if let (Some(test), false) = (&test, late) {
-            self.line(test);
+            self.page.line(test);
         }
         self.loops.push(Loop { leave: format!("break {outer}"), go_on: format!("break {inner}") });
         self.block(std::slice::from_ref(body), &inner)?;
@@ -412,13 +381,10 @@ impl Writer<'_> {
             self.effect(step)?;
         }
         if let (Some(test), true) = (&test, late) {
-            self.line(test);
+            self.page.line(test);
         }
-        self.depth -= 1;
-        self.line("}");
-        self.scopes.pop();
-        self.depth -= 1;
-        self.line("}");
+        self.page.close();
+        self.page.close();
         Ok(())
     }
 
@@ -440,9 +406,9 @@ impl Writer<'_> {
             true => format!("{} = {init};", d.name),
             false => format!("let mut {}: {} = {init};", d.name, typed(&ty)?),
         };
-        self.line(&text);
-        if !known && let Some(scope) = self.scopes.last_mut() {
-            scope.insert(d.name.clone(), ty);
+        self.page.line(&text);
+        if !known {
+            self.page.declare(&d.name, ty);
         }
         Ok(())
     }
@@ -458,7 +424,7 @@ impl Writer<'_> {
             ExprKind::Step { .. } | ExprKind::Call(..) => self.expr(e)?.text,
             _ => format!("let _ = {}", self.expr(e)?.text),
         };
-        self.line(&format!("{text};"));
+        self.page.line(&format!("{text};"));
         Ok(())
     }
 
@@ -496,32 +462,7 @@ impl Writer<'_> {
                     _ => value(a, ty),
                 })
             }
-            ExprKind::Step { up, prefix, target } => {
-                let op = if *up { BinaryOp::Add } else { BinaryOp::Sub };
-                let one = Expr::int(1);
-                let place = self.place(target)?;
-                if let Place::Memory(p, ty) = &place
-                    && ty.is_atomic()
-                {
-                    let add = if *up { "fetch_add" } else { "fetch_sub" };
-                    let new = match (prefix, up) {
-                        (false, _) => "",
-                        (true, true) => ".wrapping_add(1)",
-                        (true, false) => ".wrapping_sub(1)",
-                    };
-                    let ty = ValueType::of(ty)
-                        .ok_or_else(|| Failure::unsupported("a step of this type"))?;
-                    return Ok(value(format!("(*{p}).{add}(1, SeqCst){new}"), ty));
-                }
-                if *prefix {
-                    let (text, ty) = self.assign(Some(op), target, &one)?;
-                    let new = self.read(&place)?;
-                    return Ok(value(format!("{{ {text}; {} }}", new.text), ty));
-                }
-                let old = self.read(&place)?;
-                let (text, _) = self.assign(Some(op), target, &one)?;
-                Ok(value(format!("{{ let old = {}; {text}; old }}", old.text), old.ty))
-            }
+            ExprKind::Step { up, prefix, target } => self.step(*up, *prefix, target),
             ExprKind::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, ..) => {
                 Ok(truth(self.condition(e)?))
             }
@@ -564,6 +505,28 @@ impl Writer<'_> {
             ExprKind::List(_) => refuse("local arrays"),
             ExprKind::Annotated(_) => refuse("primitives of the Linux kernel"),
         }
+    }
+
+    /// `++` and `--`.
+    fn step(&mut self, up: bool, prefix: bool, target: &Expr) -> Result<Value, Failure> {
+        let (op, sign) = if up { (BinaryOp::Add, "add") } else { (BinaryOp::Sub, "sub") };
+        let one = Expr::int(1);
+        let place = self.place(target)?;
+        if let Place::Memory(p, ty) = &place
+            && ty.is_atomic()
+        {
+            let new = if prefix { format!(".wrapping_{sign}(1)") } else { String::new() };
+            let ty = value_type(ty, "a step")?;
+            return Ok(value(format!("(*{p}).fetch_{sign}(1, SeqCst){new}"), ty));
+        }
+        if prefix {
+            let (text, ty) = self.assign(Some(op), target, &one)?;
+            let new = self.read(&place)?;
+            return Ok(value(format!("{{ {text}; {} }}", new.text), ty));
+        }
+        let old = self.read(&place)?;
+        let (text, _) = self.assign(Some(op), target, &one)?;
+        Ok(value(format!("{{ let old = {}; {text}; old }}", old.text), old.ty))
     }
 
     /// An expression as a `bool`.
@@ -645,7 +608,7 @@ impl Writer<'_> {
 
     fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
         match &e.kind {
-            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.lookup(name)?)),
+            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.page.declared(name)?)),
             ExprKind::Unary(UnaryOp::Deref, p) => {
                 let p = self.expr(p)?;
                 pointed(p)
@@ -663,8 +626,7 @@ impl Writer<'_> {
         match place {
             Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
             Place::Memory(p, ty) => {
-                let of =
-                    ValueType::of(ty).ok_or_else(|| Failure::unsupported("a read of this type"))?;
+                let of = value_type(ty, "a read")?;
                 if let Type::Array(..) = ty.bare() {
                     return Ok(value(p.clone(), of));
                 }
@@ -697,8 +659,7 @@ impl Writer<'_> {
                 Ok((format!("{name} = {}", self.convert(v, ty)?.text), ty.clone()))
             }
             Place::Memory(p, ty) => {
-                let of = ValueType::of(ty)
-                    .ok_or_else(|| Failure::unsupported("a store of this type"))?;
+                let of = value_type(ty, "a store")?;
                 if let (Some(op), true) = (op, ty.is_atomic()) {
                     let name = match op {
                         BinaryOp::Add => "fetch_add",
@@ -734,8 +695,7 @@ impl Writer<'_> {
     fn helper(&mut self, f: &Function, args: &[Expr]) -> Result<Value, Failure> {
         let mut out = Vec::new();
         for (p, e) in f.params.iter().zip(args) {
-            let ty = ValueType::of(&p.ty)
-                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
+            let ty = value_type(&p.ty, "a parameter")?;
             let v = self.expr(e)?;
             let v = self.convert(v, &ty)?.text;
             let reference = matches!(&ty, ValueType::Pointer(t) if t.is_atomic());

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, local_type, shared_locations};
 use super::c11::lower::literal_type;
-use super::written::{self, Value, value};
+use super::written::{Page, Value, value, value_type};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -191,14 +191,12 @@ pub fn emit(test: &Test, options: &EmitOptions, dialect: Dialect) -> Result<Stri
         shared: &shared,
         atomics: &atomics,
         indexed: &indexed,
-        scopes: vec![HashMap::new()],
         hoisted: Vec::new(),
         ends: Vec::new(),
         temps: 0,
         ret: ValueType::of(&f.ret).unwrap_or(ValueType::Void),
         steps: Vec::new(),
-        out: String::new(),
-        depth: 1,
+        page: Page::new(),
     };
     if dialect == Glsl {
         for f in &test.helpers {
@@ -287,7 +285,7 @@ fn indexed(test: &Test, shared: &[(String, Type)]) -> BTreeSet<String> {
 }
 
 /// An expression that can be read and assigned.
-enum Place {
+enum Target {
     Local(String, ValueType),
     Shared(Spot),
 }
@@ -310,7 +308,6 @@ struct Writer<'a> {
     atomics: &'a BTreeSet<String>,
     /// Locations of which elements are accessed.
     indexed: &'a BTreeSet<String>,
-    scopes: Vec<HashMap<String, ValueType>>,
     /// Locals that are declared where the function begins.
     hoisted: Vec<String>,
     /// The last statements of a thread.
@@ -319,23 +316,18 @@ struct Writer<'a> {
     ret: ValueType,
     /// For each loop around, whether `continue` means what it means in C.
     steps: Vec<bool>,
-    out: String,
-    depth: usize,
+    page: Page,
 }
 
 impl Writer<'_> {
-    fn line(&mut self, text: &str) {
-        written::line(&mut self.out, self.depth, text);
-    }
-
     /// Keeps the lines that `write` writes apart; returns them with its result.
     fn apart<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<(String, T), Failure> {
-        let before = std::mem::take(&mut self.out);
+        let before = std::mem::take(&mut self.page.text);
         let made = write(self);
-        let lines = std::mem::replace(&mut self.out, before);
+        let lines = std::mem::replace(&mut self.page.text, before);
         Ok((lines, made?))
     }
 
@@ -350,7 +342,7 @@ impl Writer<'_> {
 
     fn thread(mut self, f: &Function) -> Result<String, Failure> {
         let name = self.options.function_name(&f.name);
-        self.out = match self.dialect {
+        self.page.text = match self.dialect {
             Glsl => format!("\nvoid {name}() {{\n"),
             Wgsl => format!("\nfn {name}() {{\n"),
         };
@@ -362,33 +354,31 @@ impl Writer<'_> {
         }
         for local in self.options.observe.get(&f.name).into_iter().flatten() {
             let Some(ty) = local_type(f, local) else { continue };
-            let ty =
-                ValueType::of(ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
+            let ty = value_type(ty, "a local")?;
             let spelt = Self::spelt(local);
             let declared = self.dialect.local(self.dialect.value(&ty)?, &spelt);
             let zero = self.zero(&ty)?;
-            self.line(&format!("{declared} = {zero};"));
+            self.page.line(&format!("{declared} = {zero};"));
             let out = self.global(&out_name(f, local));
             self.ends.push(format!("{out} = {spelt};"));
-            self.scopes[0].insert(local.clone(), ty);
+            self.page.declare(local, ty);
             self.hoisted.push(local.clone());
         }
         for s in &f.body {
             self.statement(s)?;
         }
-        for line in self.ends.clone() {
-            self.line(&line);
+        for line in &self.ends {
+            self.page.line(line);
         }
-        self.out.push_str("}\n");
-        Ok(self.out)
+        self.page.text.push_str("}\n");
+        Ok(self.page.text)
     }
 
     fn head(&self, f: &Function) -> Result<String, Failure> {
         let name = self.options.function_name(&f.name);
         let mut params = Vec::new();
         for p in &f.params {
-            let ty = ValueType::of(&p.ty)
-                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
+            let ty = value_type(&p.ty, "a parameter")?;
             if matches!(ty, ValueType::Pointer(_)) {
                 return self.refuse("functions that are given pointers to buffers");
             }
@@ -408,14 +398,14 @@ impl Writer<'_> {
     }
 
     fn helper_function(mut self, f: &Function) -> Result<String, Failure> {
-        self.out = format!("\n{} {{\n", self.head(f)?);
+        self.page.text = format!("\n{} {{\n", self.head(f)?);
         for p in &f.params {
             let ty = ValueType::of(&p.ty).unwrap_or(ValueType::INT);
             if self.dialect == Wgsl {
                 let declared = self.dialect.local(self.dialect.value(&ty)?, &Self::spelt(&p.name));
-                self.line(&format!("{declared} = p_{};", p.name));
+                self.page.line(&format!("{declared} = p_{};", p.name));
             }
-            self.scopes[0].insert(p.name.clone(), ty);
+            self.page.declare(&p.name, ty);
         }
         for s in &f.body {
             self.statement(s)?;
@@ -425,10 +415,10 @@ impl Writer<'_> {
         {
             // Where every path returns, this is never reached.
             let zero = self.zero(&self.ret.clone())?;
-            self.line(&format!("return {zero};"));
+            self.page.line(&format!("return {zero};"));
         }
-        self.out.push_str("}\n");
-        Ok(self.out)
+        self.page.text.push_str("}\n");
+        Ok(self.page.text)
     }
 
     /// The content of a buffer, as text.
@@ -453,15 +443,11 @@ impl Writer<'_> {
     // Statements.
 
     fn block(&mut self, head: &str, list: &[Stmt]) -> Result<(), Failure> {
-        self.line(format!("{head} {{").trim_start());
-        self.depth += 1;
-        self.scopes.push(HashMap::new());
+        self.page.open(format!("{head} {{").trim_start());
         for s in list {
             self.statement(s)?;
         }
-        self.scopes.pop();
-        self.depth -= 1;
-        self.line("}");
+        self.page.close();
         Ok(())
     }
 
@@ -482,26 +468,20 @@ impl Writer<'_> {
             }
             StmtKind::While { cond, body } => self.turns(Some(cond), None, body)?,
             StmtKind::For { init, cond, step, body } => {
-                self.line("{");
-                self.depth += 1;
-                self.scopes.push(HashMap::new());
+                self.page.open("{");
                 self.statement(init)?;
                 self.turns(cond.as_ref(), step.as_ref(), body)?;
-                self.scopes.pop();
-                self.depth -= 1;
-                self.line("}");
+                self.page.close();
             }
             StmtKind::DoWhile { body, cond } => {
                 let forever = self.dialect.forever();
-                self.line(&format!("{forever} {{"));
-                self.depth += 1;
+                self.page.open(&format!("{forever} {{"));
                 self.steps.push(false);
                 self.block("", std::slice::from_ref(body))?;
                 self.steps.pop();
                 let cond = self.condition(cond)?;
-                self.line(&format!("if (!({cond})) {{ break; }}"));
-                self.depth -= 1;
-                self.line("}");
+                self.page.line(&format!("if (!({cond})) {{ break; }}"));
+                self.page.close();
             }
             StmtKind::Block(list) => self.block("", list)?,
             StmtKind::Return(e) => {
@@ -516,14 +496,14 @@ impl Writer<'_> {
                     }
                     None => String::new(),
                 };
-                for line in self.ends.clone() {
-                    self.line(&line);
+                for line in &self.ends {
+                    self.page.line(line);
                 }
-                self.line(&format!("return{value};"));
+                self.page.line(&format!("return{value};"));
             }
-            StmtKind::Break => self.line("break;"),
+            StmtKind::Break => self.page.line("break;"),
             StmtKind::Continue => match self.steps.last() {
-                Some(true) => self.line("continue;"),
+                Some(true) => self.page.line("continue;"),
                 _ => return Err(Failure::unsupported("`continue` in such a loop, in shaders")),
             },
             StmtKind::Goto(_) | StmtKind::Label(..) => return self.refuse("`goto`"),
@@ -540,11 +520,10 @@ impl Writer<'_> {
         body: &Stmt,
     ) -> Result<(), Failure> {
         let forever = self.dialect.forever();
-        self.line(&format!("{forever} {{"));
-        self.depth += 1;
+        self.page.open(&format!("{forever} {{"));
         if let Some(cond) = cond {
             let cond = self.condition(cond)?;
-            self.line(&format!("if (!({cond})) {{ break; }}"));
+            self.page.line(&format!("if (!({cond})) {{ break; }}"));
         }
         self.steps.push(step.is_none());
         self.block("", std::slice::from_ref(body))?;
@@ -552,8 +531,7 @@ impl Writer<'_> {
         if let Some(step) = step {
             self.effect(step)?;
         }
-        self.depth -= 1;
-        self.line("}");
+        self.page.close();
         Ok(())
     }
 
@@ -573,13 +551,11 @@ impl Writer<'_> {
             }
         };
         if self.hoisted.contains(&d.name) {
-            self.line(&format!("{spelt} = {init};"));
+            self.page.line(&format!("{spelt} = {init};"));
             return Ok(());
         }
-        self.line(&format!("{declared} = {init};"));
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(d.name.clone(), ty);
-        }
+        self.page.line(&format!("{declared} = {init};"));
+        self.page.declare(&d.name, ty);
         Ok(())
     }
 
@@ -603,7 +579,7 @@ impl Writer<'_> {
         self.temps += 1;
         let name = format!("t{}", self.temps);
         let declared = self.dialect.local(self.dialect.value(&ty)?, &name);
-        self.line(&format!("{declared} = {text};"));
+        self.page.line(&format!("{declared} = {text};"));
         Ok(value(name, ty))
     }
 
@@ -611,7 +587,7 @@ impl Writer<'_> {
         self.temps += 1;
         let name = format!("b{}", self.temps);
         let declared = self.dialect.local("bool", &name);
-        self.line(&format!("{declared} = {text};"));
+        self.page.line(&format!("{declared} = {text};"));
         name
     }
 
@@ -709,10 +685,10 @@ impl Writer<'_> {
     /// `a ? b : c`.
     fn choice(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Value, Failure> {
         let c = self.condition(c)?;
-        self.depth += 1;
+        self.page.enter();
         let first = self.apart(|w| w.expr(a));
         let second = self.apart(|w| w.expr(b));
-        self.depth -= 1;
+        self.page.leave();
         let ((before_a, a), (before_b, b)) = (first?, second?);
         let ty = a.ty.common(&b.ty);
         let (a, b) = (self.convert(a, &ty)?, self.convert(b, &ty)?);
@@ -727,10 +703,10 @@ impl Writer<'_> {
         for (head, before, v) in
             [(format!("if ({c}) {{"), before_a, a), ("else {".into(), before_b, b)]
         {
-            self.line(&head);
-            self.out.push_str(&before);
-            self.line(&format!("  {} = {v};", held.text));
-            self.line("}");
+            self.page.line(&head);
+            self.page.text.push_str(&before);
+            self.page.line(&format!("  {} = {v};", held.text));
+            self.page.line("}");
         }
         Ok(held)
     }
@@ -746,9 +722,9 @@ impl Writer<'_> {
             };
         };
         let a = self.condition(a)?;
-        self.depth += 1;
+        self.page.enter();
         let second = self.apart(|w| w.condition(b));
-        self.depth -= 1;
+        self.page.leave();
         let (before, b) = second?;
         let and = *op == BinaryOp::LogicalAnd;
         if before.is_empty() {
@@ -756,10 +732,10 @@ impl Writer<'_> {
         }
         let held = self.held_truth(&a);
         let not = if and { "" } else { "!" };
-        self.line(&format!("if ({not}{held}) {{"));
-        self.out.push_str(&before);
-        self.line(&format!("  {held} = {b};"));
-        self.line("}");
+        self.page.line(&format!("if ({not}{held}) {{"));
+        self.page.text.push_str(&before);
+        self.page.line(&format!("  {held} = {b};"));
+        self.page.line("}");
         Ok(held)
     }
 
@@ -851,25 +827,22 @@ impl Writer<'_> {
 
     /// Whether a name stands for a location, and not for a local.
     fn is_location(&self, name: &str) -> bool {
-        !self.scopes.iter().any(|s| s.contains_key(name))
+        self.page.local(name).is_none()
     }
 
-    fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
+    fn place(&mut self, e: &Expr) -> Result<Target, Failure> {
         match &e.kind {
-            ExprKind::Name(name) => {
-                let found = self.scopes.iter().rev().find_map(|s| s.get(name)).cloned();
-                match found {
-                    Some(ty) => Ok(Place::Local(Self::spelt(name), ty)),
-                    None => self.refuse("pointers as values"),
-                }
-            }
+            ExprKind::Name(name) => match self.page.local(name) {
+                Some(ty) => Ok(Target::Local(Self::spelt(name), ty)),
+                None => self.refuse("pointers as values"),
+            },
             ExprKind::Unary(UnaryOp::Deref, p) => {
                 if let ExprKind::Unary(UnaryOp::Addr, inner) = &p.kind {
                     return self.place(inner);
                 }
-                Ok(Place::Shared(self.pointed(p)?))
+                Ok(Target::Shared(self.pointed(p)?))
             }
-            ExprKind::Index(a, i) => Ok(Place::Shared(self.element(a, BinaryOp::Add, i)?)),
+            ExprKind::Index(a, i) => Ok(Target::Shared(self.element(a, BinaryOp::Add, i)?)),
             _ => self.refuse("such places in memory"),
         }
     }
@@ -883,14 +856,14 @@ impl Writer<'_> {
         if self.dialect == Wgsl && self.atomics.contains(&spot.location) {
             return self.refuse("plain accesses of atomic locations");
         }
-        let of = ValueType::of(ty).ok_or_else(|| Failure::unsupported("an access of this type"))?;
+        let of = value_type(ty, "an access")?;
         Ok((self.at(spot), of))
     }
 
-    fn read(&mut self, place: &Place) -> Result<Value, Failure> {
+    fn read(&mut self, place: &Target) -> Result<Value, Failure> {
         match place {
-            Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
-            Place::Shared(spot) => {
+            Target::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
+            Target::Shared(spot) => {
                 let (text, of) = self.plainly(spot)?;
                 self.held(&text, of)
             }
@@ -904,7 +877,7 @@ impl Writer<'_> {
         let v = match op {
             None => v,
             Some(op) => {
-                if let Place::Shared(spot) = &place
+                if let Target::Shared(spot) = &place
                     && spot.ty.is_atomic()
                 {
                     return self.refuse("memory_order_seq_cst");
@@ -914,19 +887,19 @@ impl Writer<'_> {
             }
         };
         let (target, ty) = match &place {
-            Place::Local(name, ty) => (name.clone(), ty.clone()),
-            Place::Shared(spot) => self.plainly(spot)?,
+            Target::Local(name, ty) => (name.clone(), ty.clone()),
+            Target::Shared(spot) => self.plainly(spot)?,
         };
         let text = self.convert(v, &ty)?;
         match place {
-            Place::Local(..) => {
-                self.line(&format!("{target} = {text};"));
+            Target::Local(..) => {
+                self.page.line(&format!("{target} = {text};"));
                 Ok(value(target, ty))
             }
-            Place::Shared(..) => {
+            Target::Shared(..) => {
                 // A store gives what was stored, and reads nothing.
                 let stored = self.held(&text, ty)?;
-                self.line(&format!("{target} = {};", stored.text));
+                self.page.line(&format!("{target} = {};", stored.text));
                 Ok(stored)
             }
         }
@@ -935,8 +908,7 @@ impl Writer<'_> {
     fn helper(&mut self, f: &Function, args: &[Expr]) -> Result<Value, Failure> {
         let mut out = Vec::new();
         for (p, e) in f.params.iter().zip(args) {
-            let ty = ValueType::of(&p.ty)
-                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
+            let ty = value_type(&p.ty, "a parameter")?;
             if matches!(ty, ValueType::Pointer(_)) {
                 return self.refuse("functions that are given pointers to buffers");
             }
@@ -946,7 +918,7 @@ impl Writer<'_> {
         let call = format!("{}({})", self.options.function_name(&f.name), out.join(", "));
         match ValueType::of(&f.ret).unwrap_or(ValueType::Void) {
             ValueType::Void => {
-                self.line(&format!("{call};"));
+                self.page.line(&format!("{call};"));
                 Ok(value("", ValueType::Void))
             }
             ty => self.held(&call, ty),
@@ -1031,7 +1003,7 @@ impl Writer<'_> {
             if semantics.acquire || semantics.release {
                 let scope =
                     if core == "thread_fence" { "gl_ScopeDevice" } else { "gl_ScopeWorkgroup" };
-                self.line(&format!("memoryBarrier({scope}, {});", semantics.text()));
+                self.page.line(&format!("memoryBarrier({scope}, {});", semantics.text()));
             }
             return Ok(value("", ValueType::Void));
         }
@@ -1050,7 +1022,7 @@ impl Writer<'_> {
                 let v = self.convert(v, &ty)?;
                 let rest = format!(", {v}{}", self.ordered(&self.semantics(arg(2)?, Use::Store)?));
                 let text = self.operation("atomicStore", &rest, &spot);
-                self.line(&format!("{text};"));
+                self.page.line(&format!("{text};"));
                 Ok(value("", ValueType::Void))
             }
             "exchange" | "fetch_add" | "fetch_sub" | "fetch_and" | "fetch_or" | "fetch_xor" => {
@@ -1074,7 +1046,7 @@ impl Writer<'_> {
             "compare_exchange_strong" | "compare_exchange_weak" => {
                 let expected = match &arg(1)?.kind {
                     ExprKind::Unary(UnaryOp::Addr, inner) => self.place(inner)?,
-                    _ => Place::Shared(self.pointed(arg(1)?)?),
+                    _ => Target::Shared(self.pointed(arg(1)?)?),
                 };
                 let new = self.expr(arg(2)?)?;
                 let new = self.convert(new, &ty)?;
@@ -1097,11 +1069,11 @@ impl Writer<'_> {
                     Wgsl => self.exchanged(&spot, &old, &new, &ty, core.ends_with("weak"))?,
                 };
                 let (target, of) = match &expected {
-                    Place::Local(name, ty) => (name.clone(), ty.clone()),
-                    Place::Shared(spot) => self.plainly(spot)?,
+                    Target::Local(name, ty) => (name.clone(), ty.clone()),
+                    Target::Shared(spot) => self.plainly(spot)?,
                 };
                 let found = self.convert(found, &of)?;
-                self.line(&format!("if (!{done}) {{ {target} = {found}; }}"));
+                self.page.line(&format!("if (!{done}) {{ {target} = {found}; }}"));
                 self.truth(done)
             }
             _ => self.refuse(&format!("`{name}`")),
@@ -1128,7 +1100,7 @@ impl Writer<'_> {
             "let {result} = {text}; {} = {result}.old_value; {done} = {result}.exchanged;",
             found.text
         );
-        self.line(&match weak {
+        self.page.line(&match weak {
             true => attempt.clone(),
             false => {
                 format!("loop {{ {attempt} if ({done} || {} != {old}) {{ break; }} }}", found.text)
