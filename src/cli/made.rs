@@ -113,14 +113,14 @@ pub fn answer(pipeline: Made, cache: &CacheArgs) -> Result<Report> {
 }
 
 /// Where such pipelines run: an open cache, and other machines if they are asked for.
-pub struct Place {
+pub struct Backend {
     store: Arc<Store>,
     remote: Connection,
     /// Set up before the first compiler runs.
     stop: Stop,
 }
 
-impl Place {
+impl Backend {
     /// Prepares a pipeline. With `notes`, warns about compilers that cannot be identified
     /// completely.
     fn prepare(&self, workspace: &mut Workspace, notes: bool) -> Result<Prepared> {
@@ -134,17 +134,17 @@ impl Place {
 }
 
 impl How {
-    pub fn open(&self) -> Result<Place> {
+    pub fn open(&self) -> Result<Backend> {
         let stop = common::stop();
         let store = Arc::new(self.cache.open()?);
         let Some(remote) = self.remote.open_for(&self.execution, false)? else {
             // The cause is printed already.
             return Err(Diag::new("the remote cache cannot be used"));
         };
-        Ok(Place { store, remote, stop })
+        Ok(Backend { store, remote, stop })
     }
 
-    fn options(&self, place: &Place) -> Result<Options> {
+    fn options(&self, place: &Backend) -> Result<Options> {
         let mut options = Options::default();
         options.context.stop = place.stop.clone();
         self.execution.set_jobs(self.jobs, &mut options)?;
@@ -166,7 +166,7 @@ pub fn part(
     pipeline: Made,
     how: &How,
     ask: &findings::Ask,
-    place: &Place,
+    place: &Backend,
     notes: bool,
     look: &mut dyn FnMut(&Ran),
 ) -> Result<(Report, findings::Used)> {

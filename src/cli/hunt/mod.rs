@@ -1,5 +1,6 @@
 //! `litmake hunt`: looks for unknown bugs until its time is over.
 
+mod stages;
 mod told;
 mod uncompared;
 
@@ -15,15 +16,7 @@ use litmake::file::{self, write};
 use litmake::hunt::choose::Chosen;
 use litmake::hunt::sources::Sources;
 use litmake::hunt::{Drawn, Hunt};
-use litmake::isa::target::lifts_floats;
 use litmake::litmus;
-use litmake::pipeline::kinds::{
-    Compare, Compile, Generate, Layout, Link, Simulate, Split, split::SplitBy,
-};
-use litmake::pipeline::made::Made;
-use litmake::pipeline::plan::profile_folders;
-use litmake::profile::Profiles;
-use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
 use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::verdict::Verdict;
@@ -33,6 +26,7 @@ use litmake::stop::Stopping;
 use litmake::toolchain::process;
 use serde::{Deserialize, Serialize};
 
+use self::stages::{Machines, pipeline};
 use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
@@ -110,15 +104,8 @@ pub struct Args {
     how: made::How,
 }
 
-/// Seconds after which the simulation of a test is given up. There are many tests, and most need
-/// far less.
-const SIMULATE: u64 = 2;
-
 /// The largest number of errors that are kept as examples.
 const ERRORS: usize = 50;
-
-/// The number of drawn tests in a round for each mixed one.
-const MIXED: u32 = 16;
 
 /// The longest time, in seconds, that a round looks into differences. Those that remain are open.
 const LOOK: u64 = 120;
@@ -177,6 +164,7 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> Result<u8> {
     let mut kept = begin(args)?;
+    let machines = Machines::of(&kept.profiles);
     let mut sources = Sources::default();
     let cache = args.how.open()?;
     let stop = common::stop();
@@ -194,7 +182,7 @@ fn run(args: &Args) -> Result<u8> {
         rounds && kept.tally.seconds < args.budget.as_secs_f64()
     };
     while more(&kept) && !stop.asked() {
-        if !round(args, &mut kept, &mut sources, &cache, first, &mut broken)? {
+        if !round(args, &mut kept, &machines, &mut sources, &cache, first, &mut broken)? {
             break;
         }
         first = false;
@@ -281,7 +269,7 @@ fn profiles(args: &Args) -> Result<Vec<String>> {
 
 /// The installed profiles of C at O2, each in its newest version.
 fn newest() -> Vec<String> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let known = common::known_profiles();
     let mut best: BTreeMap<String, &litmake::profile::Profile> = BTreeMap::new();
     let mut installed: BTreeMap<&str, bool> = BTreeMap::new();
     for profile in known.iter() {
@@ -301,125 +289,13 @@ fn newest() -> Vec<String> {
     best.into_values().map(|p| p.name.clone()).collect()
 }
 
-/// The profiles whose floating-point code can be lifted, and the others.
-fn by_floats(names: &[String]) -> (Vec<String>, Vec<String>) {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
-    let able = |name: &String| known.iter().any(|p| p.name == *name && lifts_floats(p.arch));
-    names.iter().cloned().partition(able)
-}
-
-/// Whether a test uses floating point.
-fn has_floats(path: &Path) -> bool {
-    let text = file::read_text(path, file::MAX_DATA).unwrap_or_default();
-    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| matches!(w, "float" | "double"))
-}
-
-/// A simulation that is given up soon.
-fn simulate(from: &str, model: Option<&str>) -> Simulate {
-    let (model, timeout) = (model.map(Into::into), Some(SIMULATE.into()));
-    Simulate { from: from.into(), model, timeout, ..Simulate::default() }
-}
-
-fn compare(args: &Args, source: &str, target: &str) -> Compare {
-    let investigate = Some(args.investigate.into());
-    Compare { source: source.into(), target: target.into(), investigate, ..Compare::default() }
-}
-
-/// The stages of a round: those that compile tests and, if `compares`, those that compare them.
-/// Tests with floating point go only to profiles whose floating-point code can be lifted.
-fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> Made {
-    let mut out = Made::new("hunt");
-    let integers: Vec<&PathBuf> = files.iter().copied().filter(|p| !has_floats(p)).collect();
-    let (able, others) = by_floats(&kept.profiles);
-    for (set, profiles, files) in [("", able, files), ("-integers", others, &integers[..])] {
-        if profiles.is_empty() || files.is_empty() {
-            continue;
-        }
-        let [tests, code, source, target, comparison] =
-            ["tests", "code", "source", "target", "compare"].map(|stage| format!("{stage}{set}"));
-        out.add(&tests, made::tests(files.iter().copied()));
-        out.add_for(&code, ("profile", &profiles), |profile| Compile {
-            from: tests.as_str().into(),
-            profile: profile.into(),
-            storage: args.storage.into(),
-            ..Compile::default()
-        });
-        if compares {
-            out.add(&source, simulate(&tests, Some(&kept.source_model)));
-            out.add(&target, simulate(&code, None));
-            out.add(comparison, compare(args, &source, &target));
-        }
-    }
-    if compares {
-        mix(kept, args, &mut out);
-    }
-    out
-}
-
-/// Groups of profiles whose code can be in one program, because they are for one machine. Groups of
-/// one are left out.
-fn machines(names: &[String]) -> Vec<Vec<String>> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
-    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for name in names {
-        let Some(profile) = known.iter().find(|p| p.name == *name) else { continue };
-        // The target is the second word, as in `clang-aarch64be-O2`.
-        let family = profile.unversioned().unwrap_or_default();
-        let Some(target) = family.split('-').nth(1) else { continue };
-        let is_c = profile.language == litmake::lang::Language::C;
-        if is_c && profile.model.as_deref() != Some("ptx") && target != "spirv" {
-            // One machine runs the code of both.
-            let machine = if matches!(target, "armv7" | "armv8") { "arm" } else { target };
-            out.entry(machine.to_string()).or_default().push(name.clone());
-        }
-    }
-    out.into_values().filter(|profiles| profiles.len() > 1).collect()
-}
-
-/// Adds stages that mix the code of profiles for one machine, statement by statement, and that
-/// compare their layouts of atomic types in the first round. Mixed tests are a plain sample: a
-/// clash depends on how two compilers implement an operation, and there are few ways.
-fn mix(kept: &Kept, args: &Args, out: &mut Made) {
-    let groups = machines(&kept.profiles);
-    let count = args.round / MIXED;
-    if kept.hunt.blind || groups.is_empty() || count == 0 {
-        return;
-    }
-    let seed = kept.hunt.seed.wrapping_add(kept.hunt.rounds) % (1 << 32);
-    let sample = Generate {
-        families: ["mix-table4"].into_iter().collect(),
-        sample: Some(u64::from(count).into()),
-        seed: Some(seed.into()),
-        ..Generate::default()
-    };
-    out.add("mixed", sample);
-    out.add("mixed-source", simulate("mixed", Some(&kept.source_model)));
-    out.add("parts", Split { from: "mixed".into(), by: SplitBy::Instruction });
-    for (i, group) in groups.into_iter().enumerate() {
-        let [code, mixes, target, comparison, layout] =
-            ["parts-code", "mixes", "mixed-target", "mixed-compare", "layout"]
-                .map(|stage| format!("{stage}-{i}"));
-        out.add_for(&code, ("profile", &group), |profile| Compile {
-            from: "parts".into(),
-            profile: profile.into(),
-            ..Compile::default()
-        });
-        out.add(&mixes, Link { from: code.into(), ..Link::default() });
-        out.add(&target, Simulate { unroll: Some(1.into()), ..simulate(&mixes, None) });
-        out.add(comparison, compare(args, "mixed-source", &target));
-        if kept.hunt.rounds == 0 {
-            let profiles = group.into_iter().collect();
-            out.add(layout, Layout { profiles, ..Layout::default() });
-        }
-    }
-}
-
 /// Runs one round; says whether it was completed. An interrupted round is repeated.
 fn round(
     args: &Args,
     kept: &mut Kept,
+    machines: &Machines,
     sources: &mut Sources,
-    cache: &made::Place,
+    cache: &made::Backend,
     first: bool,
     broken: &mut bool,
 ) -> Result<bool> {
@@ -442,7 +318,7 @@ fn round(
     if !hunt.blind {
         let files: Vec<&PathBuf> = tests.iter().collect();
         let mut look = |run: &Ran| code = learned(run, &tests);
-        let stages = pipeline(kept, args, &files, false);
+        let stages = pipeline(kept, args, machines, &files, false);
         let (report, _) = made::part(stages, &args.how, &args.how.ask, cache, first, &mut look)?;
         if report.stopped {
             return Ok(false);
@@ -465,7 +341,7 @@ fn round(
     let (mut report, used) = match files.is_empty() {
         true => Default::default(),
         false => {
-            let stages = pipeline(kept, args, &files, true);
+            let stages = pipeline(kept, args, machines, &files, true);
             let first = first && hunt.blind;
             made::part(stages, &args.how, &ask, cache, first, &mut look)?
         }
@@ -498,28 +374,31 @@ fn round(
     kept.open.extend(later);
     let folder = args.how.ask.findings.clone().unwrap_or_else(|| args.state.join("findings"));
     new_folders(kept, &mut report, &used, &folder, args)?;
-    let novel = kept.hunt.marks.last().map_or(0, |m| m.novel);
     if !args.how.quiet {
-        eprintln!(
-            "round {}: {} tests, {novel} new code, {} compared; {} sequences, {} of {} sources left, {} \
-             bugs{}",
-            kept.hunt.rounds,
-            drawn.len(),
-            chosen.tests.len(),
-            kept.hunt.sequences(),
-            kept.hunt.arms.iter().filter(|a| a.is_left()).count(),
-            kept.hunt.arms.len(),
-            kept.tally.first_seen.len(),
-            match kept.tally.seconds {
-                s if s < 120.0 => format!(", {s:.0} s"),
-                s => format!(", {:.0} min", s / 60.0),
-            }
-        );
+        say_round(kept, drawn.len(), chosen.tests.len());
     }
     kept.report = Some(joined(kept.report.take(), report)?);
     let text = serde_json::to_string(kept).unwrap_or_default();
     write(&place(args), text)?;
     Ok(true)
+}
+
+/// Says what a round did.
+fn say_round(kept: &Kept, drawn: usize, compared: usize) {
+    let novel = kept.hunt.marks.last().map_or(0, |m| m.novel);
+    eprintln!(
+        "round {}: {drawn} tests, {novel} new code, {compared} compared; {} sequences, {} of {} sources \
+         left, {} bugs{}",
+        kept.hunt.rounds,
+        kept.hunt.sequences(),
+        kept.hunt.arms.iter().filter(|a| a.is_left()).count(),
+        kept.hunt.arms.len(),
+        kept.tally.first_seen.len(),
+        match kept.tally.seconds {
+            s if s < 120.0 => format!(", {s:.0} s"),
+            s => format!(", {:.0} min", s / 60.0),
+        }
+    );
 }
 
 /// The number of tests in the next round: as many as asked for, or as are likely to fit into the

@@ -5,37 +5,64 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use litmake::hunt::cover::Cover;
 use litmake::hunt::questions::QUESTIONS;
+use litmake::hunt::{Arm, Hunt};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
+use serde::Serialize;
 
 use super::super::{common, output, run};
-use super::Kept;
+use super::{Kept, Tally};
+
+/// The report and the counts of the hunt, for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    hunt: Counts<'a>,
+    report: &'a Report,
+}
+
+#[derive(Serialize)]
+struct Counts<'a> {
+    seed: u64,
+    rounds: u64,
+    tests: u64,
+    unjudged: u64,
+    tally: &'a Tally,
+    sequences: BTreeMap<&'a str, usize>,
+    novelty: Vec<f64>,
+    sources: &'a [Arm],
+    cover: &'a Cover,
+    questions: Vec<Asked<'a>>,
+}
+
+/// A question that passes have to ask, and how many tests show where one is not.
+#[derive(Serialize)]
+struct Asked<'a> {
+    question: &'a str,
+    passes: &'a [&'a str],
+    tests: u64,
+}
 
 /// The report as JSON, with the counts of the hunt.
 pub fn json(kept: &Kept, report: &Report) -> String {
-    let out = serde_json::json!({
-        "hunt": {
-            "seed": kept.hunt.seed,
-            "rounds": kept.hunt.rounds,
-            "tests": kept.hunt.tests,
-            "unjudged": kept.hunt.unjudged(),
-            "tally": kept.tally,
-            "sequences": kept.hunt.by_arch().collect::<BTreeMap<_, _>>(),
-            "novelty": kept.hunt.rates(),
-            "sources": kept.hunt.arms,
-            "cover": kept.hunt.cover,
-            "questions": QUESTIONS
-                .iter()
-                .zip(&kept.hunt.asked_of_passes)
-                .map(|(q, tests)| serde_json::json!({
-                    "question": q.name, "passes": q.passes, "tests": tests,
-                }))
-                .collect::<Vec<_>>(),
-        },
-        "report": report,
-    });
-    let mut text = serde_json::to_string_pretty(&out).unwrap_or_default();
+    let Hunt { seed, rounds, tests, arms, cover, asked_of_passes, .. } = &kept.hunt;
+    let questions = QUESTIONS.iter().zip(asked_of_passes);
+    let hunt = Counts {
+        seed: *seed,
+        rounds: *rounds,
+        tests: *tests,
+        unjudged: kept.hunt.unjudged(),
+        tally: &kept.tally,
+        sequences: kept.hunt.by_arch().collect(),
+        novelty: kept.hunt.rates(),
+        sources: arms,
+        cover,
+        questions: questions
+            .map(|(q, tests)| Asked { question: q.name, passes: q.passes, tests: *tests })
+            .collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&Told { hunt, report }).unwrap_or_default();
     text.push('\n');
     text
 }
