@@ -161,27 +161,7 @@ impl Recipe {
         for t in &self.cycles {
             cycles.extend(syntax::cycles(dialect, t)?);
         }
-        for t in &self.shapes {
-            let known = name::threads_of(&t.text).is_some();
-            let spelt = t
-                .text
-                .split('+')
-                .all(|p| matches!(p.len(), 1 | 2) && p.bytes().all(|b| matches!(b, b'R' | b'W')));
-            if !known && !spelt {
-                let diag = Diag::at(
-                    t,
-                    litmake_base::diag::Span::new(0, t.text.len()),
-                    format!("`{}` is no family of cycles", t.text),
-                );
-                return Err(match nearest(&t.text, name::families()) {
-                    Some(near) => diag.help(format!("did you mean `{near}`?")),
-                    None => diag.help(
-                        "families are such as MP, SB or IRIW, or the first and last direction of \
-                         each thread, such as W+RR+WR",
-                    ),
-                });
-            }
-        }
+        self.shapes.iter().try_for_each(check_shape)?;
         if self.size > MAX_SIZE {
             return Err(Diag::new(format!("cycles have at most {MAX_SIZE} relaxations")));
         }
@@ -211,6 +191,27 @@ impl Recipe {
             shapes: self.shapes.iter().map(|t| t.text.to_string()).collect(),
         })
     }
+}
+
+/// An error if a text names no shape of cycles.
+fn check_shape(t: &Text) -> Result<()> {
+    let is_spelt =
+        |p: &str| matches!(p.len(), 1 | 2) && p.bytes().all(|b| matches!(b, b'R' | b'W'));
+    if name::threads_of(&t.text).is_some() || t.text.split('+').all(is_spelt) {
+        return Ok(());
+    }
+    let diag = Diag::at(
+        t,
+        litmake_base::diag::Span::new(0, t.text.len()),
+        format!("`{}` is no family of cycles", t.text),
+    );
+    Err(match nearest(&t.text, name::families()) {
+        Some(near) => diag.help(format!("did you mean `{near}`?")),
+        None => diag.help(
+            "families are such as MP, SB or IRIW, or the first and last direction of each thread, \
+             such as W+RR+WR",
+        ),
+    })
 }
 
 /// The annotations that a list names; `all` is every one, and plain accesses.

@@ -262,17 +262,28 @@ fn take(
     if let Some(path) = file.baseline {
         *baseline = Some((dir.clone(), path, source.clone()));
     }
+    add_stages(&source, &dir, &tree, file.stages, into)
+}
+
+/// Adds the stages of a file.
+fn add_stages(
+    source: &Source,
+    dir: &Path,
+    tree: &Tree,
+    stages: Vec<Sp<Stage>>,
+    into: &mut Pipeline,
+) -> Result<()> {
     let mut named: HashMap<String, usize> =
         into.stages.iter().enumerate().map(|(i, s)| (s.name.value.clone(), i)).collect();
     let trees = match tree.get("stages").map(|t| &t.what) {
         Some(What::List(list)) => list.as_slice(),
         _ => &[],
     };
-    for (stage, tree) in file.stages.into_iter().zip(trees) {
+    for (stage, tree) in stages.into_iter().zip(trees) {
         let name = &stage.name;
         if let Some(bad) = name.chars().find(|c| !(c.is_alphanumeric() || "_-.".contains(*c))) {
             return Err(Diag::at(
-                &source,
+                source,
                 name.span,
                 format!("the stage name `{}` has a `{bad}` in it", name.value),
             )
@@ -282,7 +293,7 @@ fn take(
             let other = &into.stages[other];
             let (line, _) = other.source.line_col(other.name.span.start as usize);
             return Err(Diag::at(
-                &source,
+                source,
                 name.span,
                 format!("a second stage named `{}`", name.value),
             )
@@ -293,7 +304,7 @@ fn take(
         }
         into.stages.push(LoadedStage {
             source: source.clone(),
-            dir: dir.clone(),
+            dir: dir.to_path_buf(),
             name: name.clone(),
             form: Form::Written(stage.value, tree.clone()),
         });

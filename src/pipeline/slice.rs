@@ -52,12 +52,12 @@ pub struct Slot {
     /// The instance.
     pub instance: Arc<Instance>,
     /// The instances that it consumes, in the order of [`super::kinds::Options::inputs`].
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<InstanceAt>,
 }
 
 /// An instance, by the position of its stage and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct InstanceAt {
     /// The stage, by its position in the pipeline.
     pub stage: usize,
     /// The number of the instance in its stage.
@@ -108,11 +108,11 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
         let stage = input_stage(stages, i, name)?;
         inputs.push((stage, (asked.slice)(stage)?));
     }
-    let of = |place: &Place| {
+    let of = |place: &InstanceAt| {
         let (_, slice) = inputs.iter().find(|(stage, _)| *stage == place.stage)?;
         slice.get(place.nth).map(|slot| &*slot.instance)
     };
-    let mut combined: Vec<(Axes, Vec<Place>)> =
+    let mut combined: Vec<(Axes, Vec<InstanceAt>)> =
         own.iter().map(|a| (a.clone(), Vec::new())).collect();
     if let (true, Some((stage, code))) = (options.gathers(), inputs.first()) {
         combined = gathered(&own, *stage, code, asked)?;
@@ -123,7 +123,7 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
             for (nth, slot) in slice.iter().enumerate() {
                 if let Some(axes) = joined(axes, &slot.instance.axes) {
                     let mut inputs = inputs.clone();
-                    inputs.push(Place { stage: *stage, nth });
+                    inputs.push(InstanceAt { stage: *stage, nth });
                     next.push((axes, inputs));
                 }
             }
@@ -238,8 +238,8 @@ fn gathered(
     stage: usize,
     code: &Slice,
     asked: &Asked,
-) -> Result<Vec<(Axes, Vec<Place>)>> {
-    let mut lists: Vec<Place> =
+) -> Result<Vec<(Axes, Vec<InstanceAt>)>> {
+    let mut lists: Vec<InstanceAt> =
         code.iter().filter_map(|slot| slot.inputs.first().copied()).collect();
     lists.sort_unstable();
     lists.dedup();
@@ -254,11 +254,11 @@ fn gathered(
             let fits = |slot: &Slot| {
                 slot.inputs.first() == Some(list) && joined(&axes, &slot.instance.axes).is_some()
             };
-            let group: Vec<Place> = code
+            let group: Vec<InstanceAt> = code
                 .iter()
                 .enumerate()
                 .filter(|(_, slot)| fits(slot))
-                .map(|(nth, _)| Place { stage, nth })
+                .map(|(nth, _)| InstanceAt { stage, nth })
                 .collect();
             if !group.is_empty() {
                 out.push((axes, group));

@@ -75,6 +75,23 @@ fn named(f: &Function) -> Vec<String> {
     out
 }
 
+/// Puts declarations of constants first, in the order in which they are used: neither the place where
+/// a constant is assigned to a local nor the order of such declarations matters.
+fn put_constants_first(f: &mut Function) {
+    let (mut constants, rest): (Vec<Stmt>, Vec<Stmt>) =
+        std::mem::take(&mut f.body).into_iter().partition(is_constant);
+    f.body = rest;
+    let named = named(f);
+    constants.sort_by_key(|s| match &s.kind {
+        StmtKind::Decl(list) => {
+            let first = |name: &str| named.iter().position(|n| n == name);
+            list.iter().map(|d| first(&d.name).unwrap_or(named.len())).min()
+        }
+        _ => None,
+    });
+    f.body.splice(0..0, constants);
+}
+
 /// The test with renamed places and with its threads in another order: new thread `i` is old thread
 /// `order[i]`.
 fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
@@ -88,20 +105,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     for (t, body) in out.threads.iter_mut().enumerate() {
         let Body::C(f) = body else { return None };
         f.name = format!("P{t}");
-        // Neither the place where a constant is assigned to a local nor the order of such
-        // declarations matters.
-        let (mut constants, rest): (Vec<Stmt>, Vec<Stmt>) =
-            std::mem::take(&mut f.body).into_iter().partition(is_constant);
-        f.body = rest;
-        let named = named(f);
-        constants.sort_by_key(|s| match &s.kind {
-            StmtKind::Decl(list) => {
-                let first = |name: &str| named.iter().position(|n| n == name);
-                list.iter().map(|d| first(&d.name).unwrap_or(named.len())).min()
-            }
-            _ => None,
-        });
-        f.body.splice(0..0, constants);
+        put_constants_first(f);
         let mut shadowed = false;
         let mut declared: HashSet<String> = HashSet::new();
         f.each_declarator(&mut |d, _| {

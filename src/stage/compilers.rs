@@ -36,7 +36,7 @@ struct Libraries {
 pub struct Compilers {
     looks: Arc<Looks>,
     told: Arc<Mutex<BTreeSet<String>>>,
-    known: Mutex<Known>,
+    known: Mutex<LookedUp>,
     /// If given, only the compilers of the profiles with these names are looked up.
     only: Option<BTreeSet<String>>,
     /// Compilers that this machine lacks and other machines have, by the name of the profile.
@@ -44,7 +44,7 @@ pub struct Compilers {
 }
 
 #[derive(Default)]
-struct Known {
+struct LookedUp {
     found: HashMap<Digest, Found>,
     notes: BTreeSet<String>,
 }
@@ -115,7 +115,7 @@ impl Compilers {
         self.away.get(&profile.name).map(|away| away.version.as_str())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LookedUp> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

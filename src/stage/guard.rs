@@ -36,7 +36,7 @@ const ROUNDS: usize = 3;
 pub struct Asked {
     /// Its key.
     pub question: Digest,
-    /// What the tool is known to do that cannot be observed; `None` if that does not matter.
+    /// The actions of the tool that are known and cannot be observed; `None` if that does not matter.
     pub unseen: Option<BTreeSet<String>>,
 }
 
@@ -116,13 +116,9 @@ impl Guard {
             let unseen = self.asked.iter().filter_map(|asked| asked.unseen.as_ref());
             unseen.into_iter().any(|unseen| Trace::is_told_to_keep(unseen, path))
         };
-        let left = std::mem::take(&mut beyond.left);
-        let looked = |path: &PathBuf| {
-            self.evidence.iter().any(|evidence| evidence.has(path))
-                || beyond.looked.iter().any(|(looked, _)| looked == path)
-        };
-        let state: BTreeSet<PathBuf> = left.into_iter().filter(looked).collect();
-        beyond.looked.retain(|(path, _)| !state.contains(path) && !is_told(path));
+        let has_looked = |path: &Path| self.evidence.iter().any(|evidence| evidence.has(path));
+        let state = beyond.take_state(&has_looked);
+        beyond.looked.retain(|(path, _)| !is_told(path));
         let has_inputs = |place: &Path| {
             let is_input = |path: &Path| path.starts_with(place) && path.is_file();
             self.evidence.iter().any(|evidence| evidence.has_file_below(place, &state))

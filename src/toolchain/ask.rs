@@ -65,13 +65,7 @@ impl Watched {
 
 /// Leaves out the looks at what the programs changed themselves, and tells of it.
 pub fn without_state(mut seen: Trace) -> Trace {
-    let left = std::mem::take(&mut seen.left);
-    let looked = |path: &PathBuf| {
-        let from = (path.clone(), Look::Kind);
-        seen.looked.range(from..).next().is_some_and(|(next, _)| next == path)
-    };
-    let state: BTreeSet<PathBuf> = left.into_iter().filter(looked).collect();
-    seen.looked.retain(|(path, _)| !state.contains(path));
+    let state = seen.take_state(&|_| false);
     let inputs: Vec<PathBuf> =
         seen.looked.iter().map(|(path, _)| path).filter(|path| path.is_file()).cloned().collect();
     seen.keeps(&state, &|place| inputs.iter().any(|path| path.starts_with(place)));
@@ -83,7 +77,7 @@ pub fn blind_to(why: &str) -> String {
     format!("anything: it cannot be followed ({why})")
 }
 
-/// What programs look at beyond what they looked at for the answer to a question. It is part of the
+/// The looks of programs beyond those for the answer to a question. It is part of the
 /// answer's evidence from then on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wider {
@@ -94,7 +88,7 @@ pub struct Wider {
 }
 
 impl Wider {
-    /// What is kept for a question.
+    /// The looks that are kept for a question.
     pub fn of(question: Digest, known: &dyn Records) -> Wider {
         let bytes = known.get(&[Wider::key(question)]).pop().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()

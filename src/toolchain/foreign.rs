@@ -200,7 +200,7 @@ pub struct Asked<'a> {
     pub profile: Option<&'a Profile>,
     /// Variables of the code with known values.
     pub known: &'a BTreeMap<String, u64>,
-    /// What calls of some functions are taken to do.
+    /// The effects that calls of some functions are taken to have.
     pub stubs: &'a BTreeMap<String, Stub>,
 }
 
@@ -419,23 +419,7 @@ impl Code {
         init.extend(private);
         let mut out = match (asked.source, asked.stated) {
             (Some(source), _) => {
-                let place = |l: &(usize, String, String)| (l.0, l.1.clone());
-                let known: BTreeSet<(usize, String)> = locals.iter().map(place).collect();
-                let filtered = source.filter.iter().flat_map(Prop::places).cloned();
-                let lost = source.shown().into_iter().chain(filtered).find_map(|p| {
-                    match p {
-                        Place::Reg { thread, name } => Some((thread, name)),
-                        Place::Mem { .. } => None,
-                    }
-                    .filter(|p| !known.contains(p))
-                });
-                if let Some((thread, name)) = lost {
-                    return Err(format!(
-                        "the source asks for `{thread}:{name}`; say where the code leaves it: \
-                         `--result P{thread}={name}`, or `--arg P{thread}:N={thread}:{name}`"
-                    )
-                    .into());
-                }
+                check_locals(source, &locals)?;
                 composed(source, self.arch, Kept::In(&locals), init, threads)?
             }
             (None, Some(stated)) => {
@@ -465,6 +449,23 @@ impl Code {
         test.doc = None;
         Ok(test)
     }
+}
+
+/// An error if a source asks for a local that the code does not leave anywhere.
+fn check_locals(source: &Test, locals: &[(usize, String, String)]) -> Result<(), Failure> {
+    let filtered = source.filter.iter().flat_map(Prop::places).cloned();
+    for place in source.shown().into_iter().chain(filtered) {
+        if let Place::Reg { thread, name } = place
+            && !locals.iter().any(|(of, local, _)| (*of, local) == (thread, &name))
+        {
+            return Err(format!(
+                "the source asks for `{thread}:{name}`; say where the code leaves it: \
+                 `--result P{thread}={name}`, or `--arg P{thread}:N={thread}:{name}`"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Variables with known values.

@@ -83,7 +83,7 @@ pub enum Ended {
     NotStarted(io::Error),
 }
 
-/// What programs looked at.
+/// The files that programs looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
     /// Their looks.
@@ -115,7 +115,7 @@ impl Watch {
         Watch(sight)
     }
 
-    /// What was seen since the last call.
+    /// The looks since the last call.
     pub fn take(&self) -> Sight {
         self.0.take()
     }

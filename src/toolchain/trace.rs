@@ -97,6 +97,18 @@ impl Trace {
         self.left.extend(other.left);
     }
 
+    /// Takes out the paths that programs changed themselves and looked at, here or where `has_looked`
+    /// knows it. The other changed paths are forgotten.
+    pub fn take_state(&mut self, has_looked: &dyn Fn(&Path) -> bool) -> BTreeSet<PathBuf> {
+        let mut state = std::mem::take(&mut self.left);
+        state.retain(|path| {
+            let next = self.looked.range((path.clone(), Look::Kind)..).next();
+            next.is_some_and(|(next, _)| next == path) || has_looked(path)
+        });
+        self.looked.retain(|(path, _)| !state.contains(path));
+        state
+    }
+
     /// Tells that programs look at what they changed themselves: a run leaves something for the next.
     /// Names the folder of all of it, unless that has inputs, too.
     pub fn keeps(&mut self, state: &BTreeSet<PathBuf>, has_inputs: &dyn Fn(&Path) -> bool) {

@@ -63,10 +63,11 @@ pub struct Generate {
     #[serde(default)]
     pub shapes: Words,
     /// Ready-made families of C tests. `litmake generate --family list` describes them:
-    /// `telechat-table3`, `mix-table4`, `mix-accesses`, `c11-constructs`, `c11-cas`, `sc-operations`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`,
-    /// `c11-mixed-width`, `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`,
-    /// `c11-sync`, `c11-values`, `c11-aliasing`, `c11-liveness`, `c11-effects`, `c11-around`,
-    /// `c11-loops`, `c11-floats`, `c11-members`, `c11-answers`, `c11-near`, `c11-statics`.
+    /// `telechat-table3`, `mix-table4`, `mix-accesses`, `c11-constructs`, `c11-cas`, `sc-operations`,
+    /// `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`, `c11-mixed-width`, `c11-array`,
+    /// `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`, `c11-sync`, `c11-values`,
+    /// `c11-aliasing`, `c11-liveness`, `c11-effects`, `c11-around`, `c11-loops`, `c11-floats`,
+    /// `c11-members`, `c11-answers`, `c11-near`, `c11-statics`.
     #[serde(default)]
     pub families: Words,
     /// The largest number of relaxations in a cycle (default: 6).

@@ -74,7 +74,7 @@ pub struct Expand<'a> {
     pub instead: &'a dyn Fn(&str) -> Option<String>,
     /// The function that an ifunc's resolver chooses.
     pub choose: &'a dyn Fn(&Function) -> Option<Function>,
-    /// What calls of a function are taken to do, where they are not followed.
+    /// The effect that calls of a function are taken to have, where they are not followed.
     pub stub: &'a dyn Fn(&str) -> Option<Stub>,
     /// The functions whose calls were not followed for that reason.
     pub stubbed: &'a RefCell<BTreeMap<String, Stub>>,
@@ -263,41 +263,21 @@ impl Expand<'_> {
             }
             Draft::AddStack(n) => {
                 let (reg, bits) = reg(self.target.stack)?;
-                let val = Val::Int(i128::from(n) as u128 & litmake_ops::mask(bits));
-                let port = Port::None;
-                let ops = vec![
-                    Op::ReadReg { dst: 0, reg, port },
-                    Op::Const { dst: 1, val },
-                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
-                    Op::WriteReg { reg, src: 2 },
-                ];
-                (Kind::Made, ops)
+                (Kind::Made, sum(reg, reg, n.into(), bits))
             }
             Draft::Push(value) => {
                 let (reg, bits) = reg(self.target.stack)?;
                 let word = self.target.word;
-                let below = Val::Int(-i128::from(word) as u128 & litmake_ops::mask(bits));
-                let ops = vec![
-                    Op::ReadReg { dst: 0, reg, port: Port::None },
-                    Op::Const { dst: 1, val: below },
-                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
-                    Op::WriteReg { reg, src: 2 },
-                    Op::Const { dst: 3, val: Val::Int(value.into()) },
-                    Op::Store { addr: 2, src: 3, size: word, tags: Tags::NONE },
-                ];
+                let mut ops = sum(reg, reg, -i128::from(word), bits);
+                ops.push(Op::Const { dst: 3, val: Val::Int(value.into()) });
+                ops.push(Op::Store { addr: 2, src: 3, size: word, tags: Tags::NONE });
                 (Kind::Made, ops)
             }
             Draft::Lock(name) => {
                 let first = self.target.params.first();
                 let (from, bits) = reg(first.ok_or("locks take their object in a register")?)?;
                 let (to, _) = reg(name)?;
-                let ops = vec![
-                    Op::ReadReg { dst: 0, reg: from, port: Port::None },
-                    Op::Const { dst: 1, val: Val::Int(locks::FAR as u128) },
-                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
-                    Op::WriteReg { reg: to, src: 2 },
-                ];
-                (Kind::Lock(name), ops)
+                (Kind::Lock(name), sum(from, to, locks::FAR.into(), bits))
             }
             Draft::Goto => (Kind::Goto, ops),
             Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),
@@ -765,6 +745,17 @@ impl Expand<'_> {
 /// Stands for an instruction that cannot be decoded: it has no length, and its name is the reason.
 fn unclear(at: u64, why: String) -> Decoded {
     Decoded { at, len: 0, mnemonic: why, operands: Vec::new(), flow: Flow::Trap }
+}
+
+/// Puts the sum of a register and a number into a register. The sum is the value 2.
+fn sum(from: Reg, to: Reg, number: i128, bits: u8) -> Vec<Op> {
+    let val = Val::Int(number as u128 & litmake_ops::mask(bits));
+    vec![
+        Op::ReadReg { dst: 0, reg: from, port: Port::None },
+        Op::Const { dst: 1, val },
+        Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
+        Op::WriteReg { reg: to, src: 2 },
+    ]
 }
 
 /// Replaces reads of a register by a constant, also inside conditions.

@@ -92,7 +92,7 @@ pub struct Foreign {
     pub fields: BTreeMap<String, Vec<(i64, i64, String)>>,
     /// The size in bytes of the function's result, if it is observed.
     pub result: Option<u8>,
-    /// What calls of some functions are taken to do, in place of [`stubs::usual`].
+    /// The effects that calls of some functions are taken to have, in place of [`stubs::usual`].
     pub stubs: BTreeMap<String, Stub>,
 }
 

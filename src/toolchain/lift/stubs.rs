@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a call is taken to do.
+/// The effect that a call is taken to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stub {
     /// It accesses no memory, and gives this number.
@@ -91,7 +91,8 @@ const NOTHING: [&str; 26] = [
     "poll",
 ];
 
-/// What calls of a function are taken to do unless somebody says otherwise; `None` if they are followed.
+/// The effect that calls of a function are taken to have unless somebody says otherwise; `None` if they are
+/// followed.
 pub fn usual(name: &str) -> Option<Stub> {
     match name {
         _ if NEVER.contains(&name) => Some(Stub::Never),

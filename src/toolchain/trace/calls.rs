@@ -133,7 +133,7 @@ pub struct Named {
 }
 
 /// Where a call has a path: the argument with the folder, if there is one, and that with the path.
-type Place = (Option<usize>, usize);
+type PathArguments = (Option<usize>, usize);
 
 /// The paths that a call names, before it runs.
 pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
@@ -142,7 +142,7 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
         0 => Use::Looks(Look::Kind),
         _ => Use::Looks(Look::Link),
     };
-    let places: Vec<(Place, Use)> = match number {
+    let places: Vec<(PathArguments, Use)> = match number {
         libc::SYS_openat => vec![((Some(0), 1), Use::Opens(flags(2)))],
         libc::SYS_openat2 => {
             let how = memory(pid, args[2], 8);
@@ -177,7 +177,7 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
         libc::SYS_utimensat => vec![((Some(0), 1), Use::Makes)],
         _ => old::places(number, args),
     };
-    let path = |(folder, path): Place| {
+    let path = |(folder, path): PathArguments| {
         at(pid, folder.map_or(libc::AT_FDCWD as u64, |folder| args[folder]), args[path])
     };
     let named =
@@ -188,9 +188,9 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
 /// Calls with only a path, which newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 mod old {
-    use super::{Look, Place, Use};
+    use super::{Look, PathArguments, Use};
 
-    pub fn places(number: libc::c_long, args: &[u64; 6]) -> Vec<(Place, Use)> {
+    pub fn places(number: libc::c_long, args: &[u64; 6]) -> Vec<(PathArguments, Use)> {
         let first = |used| vec![((None, 0), used)];
         match number {
             libc::SYS_open => first(Use::Opens(args[1] as i32)),
@@ -217,9 +217,9 @@ mod old {
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod old {
-    use super::{Place, Use};
+    use super::{PathArguments, Use};
 
-    pub fn places(_: libc::c_long, _: &[u64; 6]) -> Vec<(Place, Use)> {
+    pub fn places(_: libc::c_long, _: &[u64; 6]) -> Vec<(PathArguments, Use)> {
         Vec::new()
     }
 
