@@ -39,7 +39,7 @@ pub(crate) trait Algebra {
     fn pairs(&self, r: &Self::R) -> Option<Vec<(usize, usize)>>;
 
     /// This execution's coherence order of the writes in `s`, if it contains `r`.
-    fn coherence(&mut self, s: &Self::S, r: &Self::R, place: &Place) -> Result<Self::R, Halt>;
+    fn coherence(&mut self, s: &Self::S, r: &Self::R, place: &Site) -> Result<Self::R, Halt>;
 
     /// Picks one of `of` values that the language leaves open, if this algebra can.
     fn choose(&mut self, of: usize) -> Option<usize>;
@@ -52,7 +52,7 @@ pub(crate) trait Algebra {
     fn by_target(&mut self, member: &Self::S, pairs: &Self::R) -> bool;
 
     /// For each target in `of`, the one of the pairs that this execution has.
-    fn pick(&mut self, of: &Self::S, pairs: &Self::R, place: &Place) -> Result<Self::R, Halt>;
+    fn pick(&mut self, of: &Self::S, pairs: &Self::R, place: &Site) -> Result<Self::R, Halt>;
 
     fn check(
         &mut self,
@@ -60,7 +60,7 @@ pub(crate) trait Algebra {
         shape: Shape,
         negated: bool,
         value: SetOrRel<Self::S, Self::R>,
-        place: &Place,
+        place: &Site,
     ) -> Result<(), Halt>;
 
     /// Variables for a recursive definition, with a set where `is_set` says so. `None` if this algebra
@@ -86,7 +86,7 @@ pub(crate) trait Algebra {
 
 /// The name of a check or definition, and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Site {
     pub(crate) name: String,
     /// `file:line`
     pub(crate) at: String,

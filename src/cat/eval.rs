@@ -4,7 +4,7 @@
 //! interpretation, where they are those of one execution. It knows them only by the trait
 //! [`Algebra`].
 
-use super::algebra::{Algebra, EarlyEnd, Halt, Outcome, Place, SetOrRel};
+use super::algebra::{Algebra, EarlyEnd, Halt, Outcome, SetOrRel, Site};
 use super::ast::*;
 use super::load::{Model, variant_holds};
 use super::names;
@@ -87,10 +87,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    pub(super) fn place(&self, name: String, span: Span) -> Place {
+    pub(super) fn place(&self, name: String, span: Span) -> Site {
         let source = &self.model.files[self.file].source;
         let (line, _) = source.line_col(span.start as usize);
-        Place { name, at: format!("{}:{line}", source.name) }
+        Site { name, at: format!("{}:{line}", source.name) }
     }
 
     pub(super) fn bind(&mut self, env: Env, name: &Name, value: ValueOf<'m, A>) -> Env {

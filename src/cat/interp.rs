@@ -2,7 +2,7 @@
 //!
 //! It runs models that cannot be staged, and tests compare staging with it.
 
-use super::algebra::{Algebra, EarlyEnd, Failed, Halt, Place, SetOrRel};
+use super::algebra::{Algebra, EarlyEnd, Failed, Halt, SetOrRel, Site};
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::Eval;
 use super::exec::{Exec, Verdict, rel_has};
@@ -141,7 +141,7 @@ impl Algebra for Concrete<'_> {
     }
 
     /// The execution's coherence order, if it is one of those that the model asks for.
-    fn coherence(&mut self, s: &Rc<Set>, r: &Rc<Rel>, place: &Place) -> Result1<Rc<Rel>> {
+    fn coherence(&mut self, s: &Rc<Set>, r: &Rc<Rel>, place: &Site) -> Result1<Rc<Rel>> {
         let all = Rel::cross(s, s);
         let co = self.exec.rel(BaseRel::Co).inter(&all);
         let asked = r.inter(&all).inter(&self.exec.rel(BaseRel::Loc));
@@ -171,7 +171,7 @@ impl Algebra for Concrete<'_> {
         false
     }
 
-    fn pick(&mut self, _: &Rc<Set>, _: &Rc<Rel>, _: &Place) -> Result1<Rc<Rel>> {
+    fn pick(&mut self, _: &Rc<Set>, _: &Rc<Rel>, _: &Site) -> Result1<Rc<Rel>> {
         Err(Halt::Unstageable("a choice without members".to_string()))
     }
 
@@ -181,7 +181,7 @@ impl Algebra for Concrete<'_> {
         shape: Shape,
         negated: bool,
         value: SetOrRel<Rc<Set>, Rc<Rel>>,
-        place: &Place,
+        place: &Site,
     ) -> Result1<()> {
         let answer = match &value {
             SetOrRel::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),

@@ -3,7 +3,7 @@
 //! The plan has what an execution decides: base sets and relations, operators on them, fixpoints and
 //! checks. Staging does not know executions.
 
-use super::algebra::{Algebra, EarlyEnd, Halt, Place, SetOrRel, co0};
+use super::algebra::{Algebra, EarlyEnd, Halt, SetOrRel, Site, co0};
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::Eval;
 use super::graph::{DEPTH, Graph, MAX_DEPTH};
@@ -147,7 +147,7 @@ impl Stager {
     }
 
     /// Forbids executions in which this set or relation has members.
-    fn require_empty(&mut self, node: NodeId, place: &Place) {
+    fn require_empty(&mut self, node: NodeId, place: &Site) {
         if self.graph.is_empty(node) {
             return;
         }
@@ -429,7 +429,7 @@ impl Algebra for Stager {
     }
 
     /// The order that the simulator searches, which must contain the constraint.
-    fn coherence(&mut self, s: &NodeId, r: &NodeId, place: &Place) -> Result<NodeId, Halt> {
+    fn coherence(&mut self, s: &NodeId, r: &NodeId, place: &Site) -> Result<NodeId, Halt> {
         let mut writes = self.graph.base_set(BaseSet::W);
         if self.locks {
             let taken = self.graph.base_set(BaseSet::Tags(tag::C_LKW));
@@ -473,7 +473,7 @@ impl Algebra for Stager {
     }
 
     /// The sources that the search gives to looks at locks, if it tries all that the model asks for.
-    fn pick(&mut self, of: &NodeId, pairs: &NodeId, place: &Place) -> Result<NodeId, Halt> {
+    fn pick(&mut self, of: &NodeId, pairs: &NodeId, place: &Site) -> Result<NodeId, Halt> {
         let g = &mut self.graph;
         let tags = |g: &mut Graph, tags| g.base_set(BaseSet::Tags(tags));
         let (taken, free) = (tags(g, tag::C_LKW), tags(g, tag::C_UL));
@@ -507,7 +507,7 @@ impl Algebra for Stager {
         shape: Shape,
         negated: bool,
         value: Either,
-        place: &Place,
+        place: &Site,
     ) -> Result<(), Halt> {
         let mut node = id_of(&value);
         let mut shape = shape;

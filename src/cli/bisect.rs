@@ -217,7 +217,7 @@ fn bisect(args: &Args, builds: &[String]) -> Result<u8> {
             })
             .collect();
         let mut out = serde_json::json!({ "builds": builds.len(), "asked": asked });
-        if let Place::Between { last, first, bad } = place {
+        if let Halved::Between { last, first, bad } = place {
             out["change"] = if bad { "began" } else { "ended" }.into();
             out["last"] = builds[last].as_str().into();
             out["first"] = builds[first].as_str().into();
@@ -226,7 +226,7 @@ fn bisect(args: &Args, builds: &[String]) -> Result<u8> {
     } else {
         let (of, all) = (asked.len(), builds.len());
         match &place {
-            Place::Between { last, first, bad } => {
+            Halved::Between { last, first, bad } => {
                 let (is, was) = if *bad { ("bad", "good") } else { ("good", "bad") };
                 println!(
                     "the first {is} build is {}; the last {was} one is {}",
@@ -236,18 +236,18 @@ fn bisect(args: &Args, builds: &[String]) -> Result<u8> {
                     println!("the {} between them cannot tell", first - last - 1);
                 }
             }
-            Place::Same(says) => {
+            Halved::Same(says) => {
                 println!("the oldest and the newest build that can tell are {}", says.name());
                 println!("a bug that came and went between them is not looked for");
             }
-            Place::Nowhere => println!("fewer than two builds can tell"),
+            Halved::Nowhere => println!("fewer than two builds can tell"),
         }
         println!("asked {of} of {all} builds");
     }
     Ok(common::status_of(match place {
-        Place::Between { .. } => 0,
-        Place::Same(_) => 1,
-        Place::Nowhere => 3,
+        Halved::Between { .. } => 0,
+        Halved::Same(_) => 1,
+        Halved::Nowhere => 3,
     }))
 }
 
@@ -291,7 +291,7 @@ fn says(report: &Report) -> Says {
 
 /// The result of halving.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum Halved {
     /// The builds between `last` and `first` cannot tell. `bad` says whether `first` is the bad
     /// one.
     Between {
@@ -305,7 +305,7 @@ enum Place {
 }
 
 /// Halves a row of builds until two neighbours, among those that can tell, differ.
-fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Place> {
+fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Halved> {
     let mut known: Vec<Option<Says>> = vec![None; count];
     let mut told = |n: usize| -> Result<Option<Says>> {
         if known[n].is_none() {
@@ -321,16 +321,16 @@ fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Pl
             break;
         }
     }
-    let Some((mut last, old)) = ends.0 else { return Ok(Place::Nowhere) };
+    let Some((mut last, old)) = ends.0 else { return Ok(Halved::Nowhere) };
     for n in (last + 1..count).rev() {
         if let Some(says) = told(n)? {
             ends.1 = Some((n, says));
             break;
         }
     }
-    let Some((mut first, new)) = ends.1 else { return Ok(Place::Nowhere) };
+    let Some((mut first, new)) = ends.1 else { return Ok(Halved::Nowhere) };
     if old == new {
-        return Ok(Place::Same(old));
+        return Ok(Halved::Same(old));
     }
     loop {
         // From the middle outwards, until one can tell.
@@ -345,7 +345,7 @@ fn halved(count: usize, ask: &mut dyn FnMut(usize) -> Result<Says>) -> Result<Pl
             }
         }
         match found {
-            None => return Ok(Place::Between { last, first, bad: new == Says::Bad }),
+            None => return Ok(Halved::Between { last, first, bad: new == Says::Bad }),
             Some((n, says)) if says == old => last = n,
             Some((n, _)) => first = n,
         }
@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     /// The place, and how many builds were tried: `g`ood, `b`ad, or `?`.
-    fn place(row: &str) -> (Place, usize) {
+    fn place(row: &str) -> (Halved, usize) {
         let row: Vec<char> = row.chars().collect();
         let mut asked = Vec::new();
         let place = halved(row.len(), &mut |n| {
@@ -380,7 +380,7 @@ mod tests {
                     let row: String =
                         (0..count).map(|n| if n < at { before } else { after }).collect();
                     let (found, asked) = place(&row);
-                    let expected = Place::Between { last: at - 1, first: at, bad: after == 'b' };
+                    let expected = Halved::Between { last: at - 1, first: at, bad: after == 'b' };
                     assert_eq!(found, expected, "{row}");
                     // Both ends, and one more for each halving.
                     assert!(asked <= 2 + count.ilog2() as usize + 1, "{row}: {asked}");
@@ -391,16 +391,16 @@ mod tests {
 
     #[test]
     fn builds_that_cannot_tell_are_passed_over() {
-        let between = |last, first| Place::Between { last, first, bad: true };
+        let between = |last, first| Halved::Between { last, first, bad: true };
         for (row, expected) in [
             ("g??b", between(0, 3)),
             ("?g?b?", between(1, 3)),
             ("gg??????b", between(1, 8)),
             ("g???g?bb", between(4, 6)),
-            ("ggg", Place::Same(Says::Good)),
-            ("b?b", Place::Same(Says::Bad)),
-            ("???", Place::Nowhere),
-            ("?g?", Place::Nowhere),
+            ("ggg", Halved::Same(Says::Good)),
+            ("b?b", Halved::Same(Says::Bad)),
+            ("???", Halved::Nowhere),
+            ("?g?", Halved::Nowhere),
         ] {
             assert_eq!(place(row).0, expected, "{row}");
         }

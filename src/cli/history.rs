@@ -99,7 +99,7 @@ enum Command {
 /// The states that a person can give a bug.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum StateArg {
-    /// What the runs say; takes back an earlier state
+    /// The state that the runs say; takes back an earlier one
     Open,
     /// Reported; give the number with --tracker
     Sent,

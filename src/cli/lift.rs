@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
     known: Vec<(String, u64)>,
 
-    /// What calls of a function are taken to do, in place of its code: `nothing` (it accesses no memory and
+    /// The effect that calls of a function are taken to have, in place of its code: `nothing` (it accesses no memory and
     /// gives 0), `never` (it does not return), or the number that it gives. Functions that end the program
     /// (abort, __assert_fail) never return, and those that write to files or wait (printf, g_log, poll) do
     /// nothing, unless this says otherwise; the test names them

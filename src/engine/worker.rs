@@ -182,7 +182,7 @@ fn sub_graph(graph: &Graph, task: &Task, number: usize) -> Result<Graph, Refusal
             Part::Items => {}
             Part::Known { of } => {
                 node.inputs = vec![*of];
-                node.work = Work::Map(Arc::new(Known));
+                node.work = Work::Map(Arc::new(Brought));
             }
             Part::Parts { of } => {
                 node.inputs = vec![*of];
@@ -250,9 +250,9 @@ impl Source for Items {
 
 /// Results that came with the job. A missing one is not computed here, because that may take a compiler
 /// that this machine lacks.
-struct Known;
+struct Brought;
 
-impl Map for Known {
+impl Map for Brought {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let message = "a result that the job needs did not come with it";
         vec![Outcome::Failed(Failure::machine(message)); items.len()]

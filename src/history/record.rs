@@ -255,7 +255,7 @@ pub struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// What the runs say: takes an earlier state back.
+    /// The state that the runs say: takes an earlier one back.
     Open,
     /// It is reported.
     Sent,

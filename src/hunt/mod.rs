@@ -26,7 +26,7 @@ use cover::Cover;
 use litmake_base::digest::Digest;
 use litmake_generate::axes::Random;
 use questions::QUESTIONS;
-use sources::{Place, Sources};
+use sources::{Position, Sources};
 
 /// The version of the stored state.
 const FORMAT: u32 = 5;
@@ -60,7 +60,7 @@ pub struct Drawn {
     /// The arm that it was drawn from.
     pub arm: usize,
     /// The position in its source.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// The record of one source, or of the tests near new ones.
@@ -126,7 +126,7 @@ struct Lead {
     /// The new sequences of that test per cost, negated so that the best is first.
     rank: i64,
     number: u64,
-    place: Place,
+    place: Position,
 }
 
 /// The progress of a hunt at the end of a round.
@@ -234,7 +234,7 @@ impl Hunt {
         out
     }
 
-    fn at(&self, sources: &mut Sources, place: Place) -> Option<(Place, String, String)> {
+    fn at(&self, sources: &mut Sources, place: Position) -> Option<(Position, String, String)> {
         let (name, text) = sources.test(&place)?;
         Some((place, name, text))
     }
@@ -245,9 +245,9 @@ impl Hunt {
         sources: &mut Sources,
         arm: usize,
         random: &mut Random,
-    ) -> Option<(Place, String, String)> {
+    ) -> Option<(Position, String, String)> {
         let tries = if self.blind { 1 } else { DRAWN_OF };
-        let mut best: Option<(usize, (Place, String, String))> = None;
+        let mut best: Option<(usize, (Position, String, String))> = None;
         for _ in 0..tries {
             let place = sources.draw(arm, random);
             let Some(test) = place.and_then(|place| self.at(sources, place)) else { continue };

@@ -5,7 +5,7 @@
 
 use litmake_generate::axes::{Axis, Point};
 
-use super::sources::Place;
+use super::sources::Position;
 
 /// A question, as data.
 pub struct Question {
@@ -126,14 +126,14 @@ pub const QUESTIONS: [Question; 14] = [
 
 impl Question {
     /// Whether a test shows where this is not asked; `family` is the name of the list that it is from.
-    pub fn is_asked_by(&self, place: &Place, family: &dyn Fn(usize) -> &'static str) -> bool {
+    pub fn is_asked_by(&self, place: &Position, family: &dyn Fn(usize) -> &'static str) -> bool {
         match place {
-            Place::Grid(point) => {
+            Position::Grid(point) => {
                 let point = Point(*point);
                 let has = |(axis, names): &(Axis, &[&str])| names.contains(&point.choice(*axis));
                 self.choices.iter().any(has)
             }
-            Place::Listed(at, _) => self.families.contains(&family(*at)),
+            Position::Listed(at, _) => self.families.contains(&family(*at)),
         }
     }
 }

@@ -38,7 +38,7 @@ const CROWDS: [usize; 2] = [4, 7];
 
 /// The position of a test in its source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Place {
+pub enum Position {
     /// The choice on each axis.
     Grid([u8; AXES]),
     /// The family, and the index in its list.
@@ -67,31 +67,33 @@ impl Sources {
     }
 
     /// Draws a random test of a source.
-    pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Place> {
+    pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Position> {
         let axes = AXES - 3;
         let listed = 2 + axes + CROWDS.len();
         match source {
-            0 => Some(Place::Grid(axes::draw(random, &[]).0)),
-            1 => Some(Place::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
-            n if n < 2 + axes => Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0)),
-            n if n < listed => Some(Place::Grid(crowd(random, CROWDS[n - 2 - axes]).0)),
-            n if n == listed + LISTED.len() => Some(Place::Grid(floats(random).0)),
+            0 => Some(Position::Grid(axes::draw(random, &[]).0)),
+            1 => Some(Position::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
+            n if n < 2 + axes => {
+                Some(Position::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0))
+            }
+            n if n < listed => Some(Position::Grid(crowd(random, CROWDS[n - 2 - axes]).0)),
+            n if n == listed + LISTED.len() => Some(Position::Grid(floats(random).0)),
             n => {
                 let family = n - listed;
                 let count = self.list(family).len();
-                (count > 0).then(|| Place::Listed(family, random.below(count)))
+                (count > 0).then(|| Position::Listed(family, random.below(count)))
             }
         }
     }
 
     /// The name and the text of a test.
-    pub fn test(&mut self, place: &Place) -> Option<(String, String)> {
+    pub fn test(&mut self, place: &Position) -> Option<(String, String)> {
         match place {
-            Place::Grid(point) => {
+            Position::Grid(point) => {
                 let (name, text) = axes::text(&Point(*point))?;
                 Some((file_name(&name), text))
             }
-            Place::Listed(family, at) => {
+            Position::Listed(family, at) => {
                 let made = self.list(*family).get(*at)?;
                 let name = format!("{}.{}", LISTED[*family], made.name);
                 Some((file_name(&name), made.text(Arch::C)))
@@ -101,18 +103,18 @@ impl Sources {
 
     /// Tests near one: on the grid, tests with another choice on one axis; in a list, tests at near
     /// indices, which differ in the order, the operation or the use of a result.
-    pub fn beside(&mut self, place: &Place, random: &mut Random, count: usize) -> Vec<Place> {
+    pub fn beside(&mut self, place: &Position, random: &mut Random, count: usize) -> Vec<Position> {
         match place {
-            Place::Grid(point) => axes::neighbours(random, &Point(*point), count)
+            Position::Grid(point) => axes::neighbours(random, &Point(*point), count)
                 .into_iter()
-                .map(|p| Place::Grid(p.0))
+                .map(|p| Position::Grid(p.0))
                 .collect(),
-            Place::Listed(family, at) => {
+            Position::Listed(family, at) => {
                 let last = self.list(*family).len().saturating_sub(1);
-                let mut out: Vec<Place> = Vec::new();
+                let mut out: Vec<Position> = Vec::new();
                 for _ in 0..count * 4 {
                     let near = (at + random.below(24)).saturating_sub(12).min(last);
-                    let place = Place::Listed(*family, near);
+                    let place = Position::Listed(*family, near);
                     if near != *at && !out.contains(&place) && out.len() < count {
                         out.push(place);
                     }

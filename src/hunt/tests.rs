@@ -175,7 +175,7 @@ fn sources_are_drawn_from_by_what_they_bring_for_what_they_cost() {
 }
 
 fn drawn(text: &str) -> Drawn {
-    Drawn { name: "t".into(), text: text.into(), arm: 0, place: Place::Listed(0, 0) }
+    Drawn { name: "t".into(), text: text.into(), arm: 0, place: Position::Listed(0, 0) }
 }
 
 /// The cheapest tests that together have everything new are compared; a test with something that no
@@ -248,7 +248,7 @@ fn what_is_covered_is_counted_in_tests() {
     assert_eq!(cover.widths.get("8"), Some(&1));
 }
 
-/// What a question names is there: choices on the axes, and families that are sources. Each is asked by many of
+/// The names in a question exist: choices on the axes, and families that are sources. Each is asked by many of
 /// the drawn tests.
 #[test]
 fn every_question_is_asked() {
@@ -256,7 +256,7 @@ fn every_question_is_asked() {
     let names = Sources::names();
     let mut sources = Sources::default();
     let mut random = Random::new(4);
-    let places: Vec<Place> =
+    let places: Vec<Position> =
         (0..names.len() * 60).filter_map(|n| sources.draw(n % names.len(), &mut random)).collect();
     for question in &QUESTIONS {
         for (axis, choices) in question.choices {

@@ -69,7 +69,7 @@ impl Weakening {
     }
 
     /// The weaker replacements of an order at a place.
-    fn steps(self, place: &Place) -> Vec<Step> {
+    fn steps(self, place: &WrittenOrder) -> Vec<Step> {
         let to = |list: &[&'static str]| list.iter().map(|o| Step::To(o)).collect();
         match (self, place.kind) {
             (Weakening::Fences | Weakening::Relaxed, Kind::Fence) => vec![Step::Drop],
@@ -93,7 +93,7 @@ impl Weakening {
 }
 
 /// A memory order in a program.
-struct Place {
+struct WrittenOrder {
     kind: Kind,
     /// The order without `memory_order_`.
     order: String,
@@ -107,7 +107,7 @@ enum Step {
 
 /// Calls `f` on every memory order in the order of the text, including implicit ones, and applies
 /// the change that it returns.
-fn visit(test: &mut Test, f: &mut dyn FnMut(&Place) -> Option<Step>) {
+fn visit(test: &mut Test, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) {
     if test.arch != Arch::C {
         return;
     }
@@ -123,7 +123,7 @@ fn visit(test: &mut Test, f: &mut dyn FnMut(&Place) -> Option<Step>) {
     }
 }
 
-fn statement(s: &mut Stmt, f: &mut dyn FnMut(&Place) -> Option<Step>) {
+fn statement(s: &mut Stmt, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) {
     let mut goes = false;
     s.each_part_mut(&mut |part| match part {
         Part::Expr(e) => goes = expr(e, f),
@@ -135,7 +135,7 @@ fn statement(s: &mut Stmt, f: &mut dyn FnMut(&Place) -> Option<Step>) {
 }
 
 /// Returns whether the expression is a fence that is to be removed.
-fn expr(e: &mut Expr, f: &mut dyn FnMut(&Place) -> Option<Step>) -> bool {
+fn expr(e: &mut Expr, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) -> bool {
     e.each_child_mut(&mut |e| {
         expr(e, f);
     });
@@ -148,7 +148,7 @@ fn expr(e: &mut Expr, f: &mut dyn FnMut(&Place) -> Option<Step>) -> bool {
 fn call(
     name: &mut String,
     args: &mut Vec<Expr>,
-    f: &mut dyn FnMut(&Place) -> Option<Step>,
+    f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>,
 ) -> bool {
     let Some((core, kinds)) = orders(name) else { return false };
     let explicit = name.ends_with("_explicit") || core == "atomic_thread_fence";
@@ -161,7 +161,7 @@ fn call(
             Some(_) => None,
             None => Some("seq_cst".to_string()),
         };
-        let step = said.and_then(|order| f(&Place { kind: *kind, order }));
+        let step = said.and_then(|order| f(&WrittenOrder { kind: *kind, order }));
         match step {
             Some(Step::Drop) => return true,
             Some(Step::To(to)) => new.push(Some(to)),

@@ -156,10 +156,10 @@ pub fn called(line: &str) -> Option<Call<'_>> {
 }
 
 /// A place in a line: the text before it, its name, and the text after a colon in it.
-type Place<'l> = (&'l str, &'l str, &'l str);
+type Slot<'l> = (&'l str, &'l str, &'l str);
 
 /// The places of a line, and the text after the last one.
-pub fn places(line: &str) -> Result<(Vec<Place<'_>>, &str), String> {
+pub fn places(line: &str) -> Result<(Vec<Slot<'_>>, &str), String> {
     let mut out = Vec::new();
     let mut rest = line;
     while let Some(open) = rest.find('{') {

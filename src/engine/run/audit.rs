@@ -37,9 +37,9 @@ pub struct Wrong {
     pub item: String,
     /// The key of the action.
     pub key: Digest,
-    /// What the record says.
+    /// The result in the record.
     pub claimed: String,
-    /// What the work makes.
+    /// The result that the work makes.
     pub made: String,
 }
 

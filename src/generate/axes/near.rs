@@ -19,7 +19,7 @@ pub const NEARS: [&str; 8] = [
     "result-after",
 ];
 
-/// What stands right before and after each operation on the flag.
+/// The text right before and after each operation on the flag.
 pub const BETWEENS: [&str; 6] =
     ["nothing", "asm", "signal-fence", "volatile", "copies", "reads-back"];
 

@@ -81,8 +81,8 @@ pub fn table() -> Vec<(String, Atomic)> {
 pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
     match (a.op, a.form) {
         (Rmw::Cas, Form::Pair) => {
-            let expected = Place::pair(e, 0, true)?;
-            let new = Place::pair(e, 2, true)?;
+            let expected = Registers::pair(e, 0, true)?;
+            let new = Registers::pair(e, 2, true)?;
             if new.view.bits != expected.view.bits {
                 return Err(Refusal::width(2, new.view.bits, expected.view.bits));
             }
@@ -91,8 +91,8 @@ pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
             compare_and_swap(e, a, &expected, &new, addr, size);
         }
         (Rmw::Cas, _) => {
-            let expected = Place::single(e.gpr(0)?);
-            let new = Place::single(e.gpr_like(1, &expected.view)?);
+            let expected = Registers::single(e.gpr(0)?);
+            let new = Registers::single(e.gpr_like(1, &expected.view)?);
             let size = match a.size {
                 0 => expected.view.bits / 8,
                 n => n,
@@ -102,19 +102,19 @@ pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
         }
         (_, Form::Pair) => {
             // LSE128: the two registers are operand and result.
-            let place = Place::pair(e, 0, false)?;
+            let place = Registers::pair(e, 0, false)?;
             let addr = bare_address(e, 2)?;
             modify(e, a, &place, Some(&place), addr, place.view.bits / 4);
         }
         (_, form) => {
-            let operand = Place::single(e.gpr(0)?);
+            let operand = Registers::single(e.gpr(0)?);
             let size = match a.size {
                 0 => operand.view.bits / 8,
                 n => n,
             };
             let result = match form {
                 Form::Store => None,
-                _ => Some(Place::single(e.gpr_like(1, &operand.view)?)),
+                _ => Some(Registers::single(e.gpr_like(1, &operand.view)?)),
             };
             let addr = bare_address(e, if result.is_some() { 2 } else { 1 })?;
             modify(e, a, &operand, result.as_ref(), addr, size);
@@ -124,18 +124,18 @@ pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
 }
 
 /// One register, or two that hold a value together, the low half first.
-struct Place {
+struct Registers {
     view: View,
     high: Option<View>,
 }
 
-impl Place {
-    fn single(view: View) -> Place {
-        Place { view, high: None }
+impl Registers {
+    fn single(view: View) -> Registers {
+        Registers { view, high: None }
     }
 
     /// `even`: an even register and the next, as CASP has it, in either order.
-    fn pair(e: &Emit, i: usize, even: bool) -> Lowered<Place> {
+    fn pair(e: &Emit, i: usize, even: bool) -> Lowered<Registers> {
         let view = e.gpr(i)?;
         let high = e.gpr_like(i + 1, &view)?;
         if even {
@@ -153,7 +153,7 @@ impl Place {
                 );
             }
         }
-        Ok(Place { view, high: Some(high) })
+        Ok(Registers { view, high: Some(high) })
     }
 
     fn read(&self, e: &mut Emit) -> Temp {
@@ -197,7 +197,14 @@ fn tags(a: Atomic, returns: bool) -> (Tags, Tags) {
 
 /// The written value depends on the operand, and but for a swap on what was read; the result
 /// depends on what was read alone.
-fn modify(e: &mut Emit, a: Atomic, operand: &Place, result: Option<&Place>, addr: Temp, size: u8) {
+fn modify(
+    e: &mut Emit,
+    a: Atomic,
+    operand: &Registers,
+    result: Option<&Registers>,
+    addr: Temp,
+    size: u8,
+) {
     let result = result.filter(|r| r.high.is_some() || !r.discards());
     let (read, write) = tags(a, result.is_some());
     let value = operand.read(e);
@@ -229,7 +236,14 @@ fn modify(e: &mut Emit, a: Atomic, operand: &Place, result: Option<&Place>, addr
 /// The architecture also lets a failing compare-and-swap write back what it read. Such a write
 /// changes no outcome: take it away, let its readers read what it read, and every order that
 /// remains was there before. So there is none.
-fn compare_and_swap(e: &mut Emit, a: Atomic, expected: &Place, new: &Place, addr: Temp, size: u8) {
+fn compare_and_swap(
+    e: &mut Emit,
+    a: Atomic,
+    expected: &Registers,
+    new: &Registers,
+    addr: Temp,
+    size: u8,
+) {
     let returns = expected.high.is_some() || !expected.discards();
     let (read, write) = tags(a, returns);
     let width = size * 8;

@@ -1,4 +1,4 @@
-//! What words stand for on machines with some compilers.
+//! The profiles that words stand for on machines with some compilers.
 
 use std::io;
 use std::path::PathBuf;
