@@ -727,8 +727,8 @@ fn at_structure(s: &Scanner) -> bool {
         && matches!(ahead.peek(), Some(b'{' | b';'))
 }
 
-/// From a function's first word to the brace that closes its body; of a structure, to the semicolon
-/// behind it.
+/// From a function's first word to the brace that closes its body; of a structure or a variable, to the
+/// semicolon behind it.
 fn function_extent(s: &mut Scanner) -> Result<Span> {
     let start = s.pos;
     let structure = at_structure(s);
@@ -743,6 +743,8 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
     s.set_comments(Comments::C);
     let mut depth = 0usize;
     let mut parens = 0usize;
+    // Whether a variable gets its value here: braces in it are no body.
+    let mut initial = false;
     let mut open = start;
     loop {
         match s.peek() {
@@ -770,6 +772,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
             }
             Some(b'(') => parens += 1,
             Some(b')') => parens = parens.saturating_sub(1),
+            Some(b'=') if depth == 0 && parens == 0 => initial = true,
             Some(b';') if depth == 0 && structure => {
                 s.pos += 1;
                 return Ok(s.span_from(start));
@@ -789,7 +792,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
                     return Err(s.expected("a function"));
                 }
                 depth -= 1;
-                if depth == 0 && !structure {
+                if depth == 0 && !structure && !initial {
                     s.pos += 1;
                     return Ok(s.span_from(start));
                 }
