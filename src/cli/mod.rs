@@ -32,6 +32,7 @@ mod graph;
 mod history;
 mod hunt;
 mod init;
+mod keys;
 mod last_runs;
 mod lift;
 mod list;
