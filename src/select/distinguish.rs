@@ -37,7 +37,7 @@ pub fn arch_of(model: &str) -> Option<Arch> {
         "ppc" | "herding-cats" => Arch::Ppc,
         "mips" | "mips-sync" | "mips-weak" => Arch::Mips,
         "rc11" | "rc11-lb" | "c11" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => Arch::C,
-        "llvm" => Arch::Llvm,
+        "llvm" | "llvm-lb" => Arch::Llvm,
         "ptx" => Arch::Ptx,
         "spirv" | "spirv-opencl" => Arch::Spirv,
         _ => return None,

@@ -132,8 +132,17 @@ fn the_fingerprint_is_of_what_was_read() {
 
 #[test]
 fn every_built_in_model_stages_for_its_architecture() {
-    let fragments =
-        ["stdlib", "cos", "cos-opt", "cross", "armv8", "herding-cats", "mips-sync", "spirv-axioms"];
+    let fragments = [
+        "stdlib",
+        "cos",
+        "cos-opt",
+        "cross",
+        "armv8",
+        "herding-cats",
+        "mips-sync",
+        "spirv-axioms",
+        "llvm-axioms",
+    ];
     for name in built_in_names().filter(|n| !fragments.contains(n)) {
         let archs: &[Arch] = match name {
             "aarch64" => &[Arch::AArch64],
@@ -142,7 +151,8 @@ fn every_built_in_model_stages_for_its_architecture() {
             "ppc" => &[Arch::Ppc],
             n if n.starts_with("x86") => &[Arch::X86, Arch::X86_64],
             n if n.starts_with("mips") => &[Arch::Mips],
-            "llvm" => &[Arch::Llvm],
+            "rc11" | "rc11-lb" | "c11" => &[Arch::C, Arch::Llvm],
+            n if n.starts_with("llvm") => &[Arch::Llvm],
             "ptx" => &[Arch::Ptx],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,

@@ -35,3 +35,4 @@ mod scratch;
 mod shards;
 mod stale;
 mod strangers;
+mod tv;
