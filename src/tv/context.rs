@@ -22,6 +22,8 @@ pub struct Spot {
     pub written: bool,
     /// Whether a function may access it without atomics.
     pub plain: bool,
+    /// Whether it holds a pointer that a function follows. Contexts only read it.
+    pub pointer: bool,
 }
 
 impl Spot {
@@ -184,13 +186,14 @@ impl Told<'_> {
             };
             // Where accesses may race, threads have to wait for one another.
             let waits = !own && self.spots.iter().any(|s| s.plain);
-            let waits = waits && self.spots[spot].size <= 8;
+            let pointer = self.spots[spot].pointer;
             for order in orders {
-                for kind in [Kind::Read, Kind::Write(0)] {
-                    out.push(Op { spot, kind, order: *order });
+                out.push(Op { spot, kind: Kind::Read, order: *order });
+                if !pointer {
+                    out.push(Op { spot, kind: Kind::Write(0), order: *order });
                 }
             }
-            if waits {
+            if waits && !pointer && self.spots[spot].size <= 8 {
                 out.push(Op { spot, kind: Kind::Await, order: Order::Strong });
             }
         }
@@ -208,7 +211,10 @@ impl Told<'_> {
             return Vec::new();
         };
         let value = self.fresh.first().copied().unwrap_or(1);
-        let meets = (0..self.spots.len()).filter(|s| self.spots[*s].read && self.spots[*s].written);
+        let meets = (0..self.spots.len()).filter(|s| {
+            let spot = &self.spots[*s];
+            spot.read && spot.written && !spot.pointer && spot.size <= 8
+        });
         meets
             .map(|x| {
                 let op = |spot, kind, order| Op { spot, kind, order };
@@ -311,7 +317,10 @@ impl Told<'_> {
 
     /// Read-modify-writes, where the functions have some.
     fn adds(&self) -> impl Iterator<Item = Op> {
-        let updated = |s: &usize| self.updates && self.spots[*s].read && self.spots[*s].written;
+        let updated = |s: &usize| {
+            let spot = &self.spots[*s];
+            self.updates && spot.read && spot.written && !spot.pointer
+        };
         let op = |spot| Op { spot, kind: Kind::Add(0), order: Order::Strong };
         (0..self.spots.len()).filter(updated).map(op)
     }

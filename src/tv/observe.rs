@@ -53,8 +53,8 @@ pub struct Observed {
     pub bare: Module,
     /// The functions that are only declared, by name.
     pub calls: Vec<Opaque>,
-    /// Whether an access is volatile.
-    pub volatile: bool,
+    /// Whether something is recorded: a volatile access, or a call that everybody sees.
+    pub records: bool,
     /// Whether some place is undefined behaviour to reach.
     pub undefined: bool,
 }
@@ -66,7 +66,7 @@ impl Observed {
             module: Module { functions: Default::default(), ..module.clone() },
             bare: Module { functions: Default::default(), ..module.clone() },
             calls: Vec::new(),
-            volatile: false,
+            records: false,
             undefined: false,
         };
         let mut todo = vec![function.to_string()];
@@ -92,6 +92,7 @@ impl Observed {
             }
         }
         out.calls.sort_by(|a, b| a.name.cmp(&b.name));
+        out.records |= out.calls.iter().any(|c| c.effect == Effect::Anything);
         Ok(out)
     }
 
@@ -122,7 +123,7 @@ impl Observed {
                     }
                     Some("call") => called.extend(name_called(rest).map(String::from)),
                     _ if rest.iter().take(3).any(|w| w == "volatile") => {
-                        self.volatile = true;
+                        self.records = true;
                         if records {
                             count += 1;
                             let values = volatile(module, rest)?;

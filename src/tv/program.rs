@@ -134,8 +134,7 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
 fn hidden(subject: &Subject, records: bool) -> Vec<InitItem> {
     let mut out = Vec::new();
     let observed = &subject.observed;
-    let calls = observed.calls.iter().any(|c| c.effect == Effect::Anything);
-    if records && (observed.volatile || calls) {
+    if records && observed.records {
         out.push(place(RECORD, 8, ENTRIES));
         out.push(place(RECORDED, 8, 1));
     }

@@ -28,6 +28,8 @@ const MOST_SPOTS: usize = 12;
 const MOST_NUMBERS: usize = 16;
 /// At most so many ways for pointers to point to the same memory.
 const MOST_ALIASES: usize = 8;
+/// The value that stands for undef.
+pub const UNDEF: u64 = 222;
 /// Names that locations of the functions do not get.
 const RESERVED: &[&str] = &["record", "recorded", "undefined_behaviour", "flag", "data"];
 
@@ -45,7 +47,7 @@ pub struct Subjects {
     pub fences: bool,
     /// Whether some value is undetermined (`undef`, `poison`, `llvm.assume`): before, and after the change.
     pub open: (bool, bool),
-    /// Whether an access of theirs is unordered and volatile.
+    /// Whether undef cannot be shown as a value: an access is unordered and volatile, or that value is in the code.
     pub odd: bool,
     /// Whether a function has a read-modify-write.
     pub updates: bool,
@@ -112,7 +114,15 @@ impl Subjects {
             let observed = Observed::of(&side.module, &side.function)?;
             Ok(Subject { function: side.function.clone(), signature, observed })
         };
-        let (source, target) = (subject(&pair.source)?, subject(&pair.target)?);
+        let (mut source, mut target) = (subject(&pair.source)?, subject(&pair.target)?);
+        // Both have the same locations, so that their outcomes can be compared.
+        let (one, two) = (&mut source.observed, &mut target.observed);
+        for (one, two) in
+            [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
+        {
+            *one |= *two;
+            *two = *one;
+        }
         let (a, b) = (&source.signature, &target.signature);
         let scalars = |s: &Signature| s.params.iter().map(|p| p.scalar).collect::<Vec<_>>();
         if scalars(a) != scalars(b) {
@@ -345,6 +355,7 @@ impl Subjects {
                 read: false,
                 written: false,
                 plain: false,
+                pointer: false,
             });
         }
         // A store of what is there already would change nothing.
@@ -411,12 +422,20 @@ impl Setting {
                 spot.written |= written;
                 spot.plain |= plain;
             }
-            None => self.spots.push(Spot { location, off, size, read, written, plain }),
+            None => {
+                self.spots.push(Spot { location, off, size, read, written, plain, pointer: false })
+            }
         }
     }
 
     /// Gives locations the sizes of the accesses to them.
     fn shape(&mut self) {
+        for spot in &mut self.spots {
+            let first = u64::from(spot.off) / 8;
+            let last = (u64::from(spot.off) + u64::from(spot.size) - 1) / 8;
+            let pointers = &self.locations[spot.location].pointers;
+            spot.pointer = pointers.iter().any(|(e, _)| (first..=last).contains(e));
+        }
         for (at, location) in self.locations.iter_mut().enumerate() {
             let own = || self.spots.iter().filter(|s| s.location == at);
             let mut unit = own().map(|s| s.size).min().unwrap_or(8);
