@@ -263,7 +263,13 @@ impl Court {
     ) -> Result<Option<Answer>, Obstacle> {
         for (number, (setting, contexts)) in &work {
             for initial in &setting.initial {
+                let mut settled = FxHashSet::default();
                 for context in contexts {
+                    // It would tell only what the one that does not wait has told.
+                    if context.less_waiting().iter().any(|less| settled.contains(less)) {
+                        settled.insert(context);
+                        continue;
+                    }
                     let late = report.judged.is_multiple_of(LOOK)
                         && self.settings.timeout.is_some_and(|t| start.elapsed() > t);
                     if late {
@@ -272,7 +278,7 @@ impl Court {
                     report.judged += 1;
                     let case = Case { setting, number: *number, context, initial: *initial };
                     match self.context(subjects, &case, owns, report)? {
-                        Says::Nothing => {}
+                        Says::Nothing => drop(settled.insert(context)),
                         Says::Excused => report.excused += 1,
                         Says::Endless => report.endless += 1,
                         Says::NotJudged(why) => *unjudged.entry(why).or_default() += 1,
@@ -563,6 +569,7 @@ fn told<'a>(subjects: &'a Subjects, setting: &'a Setting, is_llvm: bool) -> Told
         compared: &subjects.compared[..subjects.compared.len().min(2)],
         fresh: &subjects.fresh,
         fences: subjects.fences,
+        orders: subjects.orders,
         reads_within: calls().any(|c| c.effect == Effect::Reads),
         acts_within: calls().any(|c| c.synchronises),
         plain: !is_llvm,

@@ -45,6 +45,8 @@ pub struct Subjects {
     pub fresh: Vec<u64>,
     /// Whether a function has a fence, or a call that may be one.
     pub fences: bool,
+    /// Whether a function orders accesses: by a fence, a call, or an order above `monotonic`.
+    pub orders: bool,
     /// Whether some value is undetermined (`undef`, `poison`, `llvm.assume`): before, and after the change.
     pub open: (bool, bool),
     /// Whether undef cannot be shown as a value: an access is unordered and volatile, or that value is in the code.
@@ -152,15 +154,19 @@ impl Subjects {
         let fresh = (1..=200).filter(|n| !named.contains(n)).collect();
         let fences = both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
             || words().any(|line| line.iter().any(|w| w == "fence"));
+        const ORDERS: [&str; 4] = ["acquire", "release", "acq_rel", "seq_cst"];
+        let library = |w: &String| w.starts_with("@__atomic_");
+        let order = |w: &String| ORDERS.contains(&w.as_str()) || library(w);
+        let orders = fences || words().any(|line| line.iter().any(order));
         let open = |o: &Observed| words_open(&o.module);
         let odd = words()
             .any(|l| l.iter().any(|w| w == "unordered") && l.iter().any(|w| w == "volatile"));
         let assumes = pair.source.module.assumes;
         let open = (assumes || open(&source.observed), open(&target.observed));
         let moves = source.observed.only_moves();
-        let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || w.starts_with("@__atomic_");
+        let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || library(w);
         let updates = words().any(|line| line.iter().any(update));
-        Ok(Subjects { source, target, compared, fresh, fences, open, odd, updates, moves })
+        Ok(Subjects { source, target, compared, fresh, fences, orders, open, odd, updates, moves })
     }
 
     /// The settings in which the functions are compared, the simplest first.
