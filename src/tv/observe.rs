@@ -144,8 +144,18 @@ impl Observed {
     /// Whether values of loads that are not atomic are only moved: returned, stored, chosen. Then undef, where a load
     /// reads it, is seen as it is.
     pub fn only_moves(&self) -> bool {
-        const MOVES: &[&str] =
-            &["phi", "ret", "insertvalue", "extractvalue", "freeze", "load", "alloca"];
+        const MOVES: &[&str] = &[
+            "phi",
+            "ret",
+            "insertvalue",
+            "extractvalue",
+            "insertelement",
+            "extractelement",
+            "shufflevector",
+            "freeze",
+            "load",
+            "alloca",
+        ];
         let functions = &self.bare.functions;
         functions.len() == 1
             && functions.values().all(|f| {

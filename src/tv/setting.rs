@@ -13,7 +13,7 @@ use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::ir::{Param, Read, Scalar, Signature, number};
+use super::ir::{Param, Read, Scalar, Signature, number, split, until_comma};
 use super::observe::{Effect, Observed};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
@@ -495,9 +495,14 @@ fn words(module: &Module) -> impl Iterator<Item = &Vec<String>> {
     module.functions.values().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions)
 }
 
-/// Whether a value is undetermined. The aggregate that fields are put into is not looked at before they are.
+/// Whether a value is undetermined. The aggregate that parts are put into is not looked at before they are, and of the
+/// vectors that lanes are taken from, only those lanes.
 fn words_open(module: &Module) -> bool {
     let open = |w: &String| matches!(w.as_str(), "undef" | "poison");
-    let built = |line: &Vec<String>| line.iter().any(|w| w == "insertvalue");
-    words(module).any(|line| !built(line) && line.iter().any(open))
+    let looked_at = |line: &Vec<String>| match split(line).1 {
+        [op, ..] if op == "insertvalue" || op == "insertelement" => Vec::new(),
+        [op, rest @ ..] if op == "shufflevector" => until_comma(until_comma(rest).1).1.to_vec(),
+        rest => rest.to_vec(),
+    };
+    words(module).any(|line| line.iter().any(open) && looked_at(line).iter().any(open))
 }

@@ -29,13 +29,13 @@ define void @tgt(ptr %x) {
 ";
 
 const UNKNOWN: &str = "
-define <2 x i32> @src(ptr %x) {
-  %r = load <2 x i32>, ptr %x
-  ret <2 x i32> %r
+define <vscale x 2 x i32> @src(ptr %x) {
+  %r = load <vscale x 2 x i32>, ptr %x
+  ret <vscale x 2 x i32> %r
 }
-define <2 x i32> @tgt(ptr %x) {
-  %r = load <2 x i32>, ptr %x, align 4
-  ret <2 x i32> %r
+define <vscale x 2 x i32> @tgt(ptr %x) {
+  %r = load <vscale x 2 x i32>, ptr %x, align 4
+  ret <vscale x 2 x i32> %r
 }
 ";
 
