@@ -28,7 +28,8 @@ const UNDEF_IS_READ: &str = "undef-is-read";
 const UNDEF_IS_LEFT: &str = "undef-is-left";
 /// The model in which undef is a value.
 const WITH_UNDEF: &str = "llvm-undef";
-/// Loops of the first function may turn so many times as often as those of the second, which may be unrolled.
+/// Loops of the first function may turn so many times as often as those of the second, which may be unrolled. If that
+/// adds no outcome, no more turns are tried: a context writes few times, so a loop that waits changes no more.
 const MORE_TURNS: u32 = 4;
 /// The clock is looked at after so many contexts.
 const LOOK: usize = 64;
@@ -344,7 +345,7 @@ impl Court {
         if after.cut {
             report.turns = Some(options.unroll);
         }
-        if after.states.is_empty() && after.cut {
+        if after.states.is_empty() {
             let why = "the second function does not end within the bound on loops";
             return Ok(Says::NotJudged(why.into()));
         }
@@ -361,14 +362,13 @@ impl Court {
         with_undef.iter().for_each(|more| allowed.add(more));
         let mut new = after.states.iter().find(|s| !allowed.has(s));
         if new.is_some() && before.cut {
-            let longer = Options { unroll: MORE_TURNS * options.unroll, ..options };
-            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer) else {
+            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer(options)) else {
                 let why = "the first function has too many turns of loops";
                 return Ok(Says::NotJudged(why.into()));
             };
             allowed.add(&more);
             new = after.states.iter().find(|s| !allowed.has(s));
-            if new.is_some() && more.cut {
+            if new.is_some() && more.cut && more.states != before.states {
                 let why = "the outcome may need more turns of a loop of the first function";
                 return Ok(Says::NotJudged(why.into()));
             }
@@ -405,8 +405,14 @@ impl Court {
         let options = self.options();
         let Ok(found) = self.simulator.simulate(&test, model, &options) else { return Ok(None) };
         let has = |flag: &str| found.flags.iter().any(|f| f == flag);
-        let excused = has(UNDEF_IS_LEFT) || has(UNDEF_IS_READ) && !subjects.moves || found.cut;
-        Ok((!excused).then_some(found))
+        if has(UNDEF_IS_LEFT) || has(UNDEF_IS_READ) && !subjects.moves {
+            return Ok(None);
+        }
+        if found.cut {
+            let more = self.simulator.simulate(&test, model, &longer(options));
+            return Ok(more.ok().filter(|more| more.states == found.states));
+        }
+        Ok(Some(found))
     }
 
     /// The same where a read in a race of the second function gives undef.
@@ -484,6 +490,11 @@ impl Court {
             evidence,
         })))
     }
+}
+
+/// The options with which loops turn more often.
+fn longer(options: Options) -> Options {
+    Options { unroll: MORE_TURNS * options.unroll, ..options }
 }
 
 /// The outcomes of the first function. Where one shows undef, any value is allowed.

@@ -1,6 +1,7 @@
 //! `litmake tv` and `litmake tv-opt` as their users call them: statuses, streams, JSON, and the tests of a refutation.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -100,6 +101,47 @@ fn programs_read_standard_input_and_json() {
     assert!(example["forbidden_by"].as_array().is_some_and(|list| !list.is_empty()), "{json:#}");
     assert!(json["summary"].as_str().is_some_and(|s| s.contains("1 refuted")), "{json:#}");
     assert!(!dir.path("cache").exists());
+}
+
+/// A tool of a web page has its input on standard input, no environment, and a folder that it may only read.
+#[test]
+fn a_tool_of_a_page_needs_no_folder() {
+    let both = WRONG;
+    let test = "C t\n{}\nP0(atomic_int* x) {\n  atomic_store(x, 1);\n}\nexists (x=1)\n";
+    let dir = Scratch::with(&[]);
+    let here = dir.path(".");
+    let permit = |mode| {
+        std::fs::set_permissions(&here, std::fs::Permissions::from_mode(mode)).expect("permits")
+    };
+    permit(0o555);
+    let run = |args: &[&str], text: &str| {
+        let mut command = dir.command(args);
+        command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        child.stdin.take().expect("its input").write_all(text.as_bytes()).expect("reads");
+        let output = child.wait_with_output().expect("ends");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (status, out, err) = run(&["tv", "-"], both);
+    assert_eq!((status, &*err), (Some(1), ""), "{out}");
+    assert!(out.lines().last().is_some_and(|l| l.ends_with("1 pair: 1 refuted")), "{out}");
+    let (status, out, _) = run(&["tv", "--json", "-"], both);
+    let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((status, &json["pairs"][0]["verdict"]), (Some(1), &"refuted".into()));
+    // The compiler need not be installed: then the answer names what is missing, and the test as `-`.
+    let (status, out, err) = run(&["check", "-p", "gcc-x86_64-O2", "-"], test);
+    assert!(matches!(status, Some(0 | 3)), "{out}{err}");
+    let last = out.lines().last().unwrap_or("");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(last.starts_with(&format!("litmake {version} suite-")), "{out}{err}");
+    assert!(last.contains(": 1 test, ") && last.ends_with(", 0 forbidden outcomes"), "{last}");
+    assert!(!format!("{out}{err}").contains("stdin.litmus"), "{out}{err}");
+    let (_, out, _) = run(&["check", "--json", "-p", "gcc-x86_64-O2", "-"], test);
+    let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(json["verdict"]["asked"], 1);
+    permit(0o755);
+    assert_eq!(std::fs::read_dir(&here).expect("the folder").count(), 0);
 }
 
 /// The tests of a refutation show it in the simulator: the one after the change has more outcomes.

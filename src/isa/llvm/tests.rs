@@ -163,11 +163,12 @@ fn elements_are_copied_atomically() {
         &WIDE,
         "call void @llvm.memset.element.unordered.atomic.p0.i64(ptr align 16 @a, i8 7, i64 32, i32 16)
          call void @llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr @b, ptr @a, i64 4, i32 2)
+         store atomic elementwise <2 x i64> zeroinitializer, ptr @c unordered, align 16
          %r = load i64, ptr @b",
     );
     assert_eq!(machine.reg("%r"), 0x0707_0707);
     let atomic = machine.events.iter().filter(|e| e.tags == tag::C_A | tag::UNORDERED);
-    assert_eq!(atomic.map(|e| e.size).collect::<Vec<_>>(), [16, 16, 2, 2, 2, 2]);
+    assert_eq!(atomic.map(|e| e.size).collect::<Vec<_>>(), [16, 16, 2, 2, 2, 2, 8, 8]);
 }
 
 /// Memory holds the lanes one behind the other, the first one lowest.

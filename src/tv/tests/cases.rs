@@ -1,9 +1,13 @@
 //! The cases of `tests/tv`: pairs of functions, each with the answer that its source says. A case begins with a line
 //! `## NAME`, then lines `# expect: refuted|holds|same|not understood`, `# model: NAME` (llvm-lb if it says nothing),
-//! `# accesses: N` where fewer than usual are tried, and `# source: ...`, and then a module with `@src` and `@tgt`. The tables have a cell in each line, of which
-//! the functions are made here.
+//! `# accesses: N` where fewer than usual are tried, and `# source: ...`, and then a module with `@src` and `@tgt`. The
+//! tables have a cell in each line, of which the functions are made here.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests look at files, and say what they find"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -12,11 +12,12 @@ const MOST_COPIED: u64 = 256;
 impl Lower<'_> {
     pub(super) fn load(&mut self) -> Read<Vec<Temp>> {
         let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
+        let by_lane = self.eat("elementwise");
         let ty = self.ty()?;
         self.expect(",")?;
         let address = self.pointer()?;
         let tags = self.access(atomic, volatile)?;
-        match atomic && ty.count() > 1 {
+        match atomic && !by_lane && ty.count() > 1 {
             true => {
                 let size = whole(&ty)?;
                 let value = self.e.load(address, size, tags);
@@ -42,11 +43,12 @@ impl Lower<'_> {
 
     pub(super) fn store(&mut self) -> Read<Vec<Temp>> {
         let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
+        let by_lane = self.eat("elementwise");
         let (ty, value) = self.typed()?;
         self.expect(",")?;
         let address = self.pointer()?;
         let tags = self.access(atomic, volatile)?;
-        if atomic && ty.count() > 1 {
+        if atomic && !by_lane && ty.count() > 1 {
             let size = whole(&ty)?;
             let value = self.joined(&value, lane(&ty).unwrap_or(8))?;
             self.e.store(address, value, size, tags);
