@@ -23,7 +23,8 @@ use litmake::stage::investigate::Investigator;
 use super::common;
 use super::compile::StorageArg;
 use super::run::Look;
-use super::{completions, findings, made};
+use super::stream::Stream;
+use super::{completions, findings, made, quotable};
 
 /// Find out whether compilers compile a few tests right, without a pipeline.
 ///
@@ -121,7 +122,7 @@ pub struct Args {
     json: bool,
 
     /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line,
-    /// relative to the list)
+    /// relative to the list); `-` is a test on standard input
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
@@ -177,7 +178,11 @@ impl Split {
 }
 
 pub fn main(mut args: Args) -> ExitCode {
-    match settle(&mut args).and_then(|()| run(&args)) {
+    let status = settle(&mut args).and_then(|()| {
+        let stream = Stream::of(&mut args.inputs, &mut args.how.cache)?;
+        run(&args, stream.as_ref())
+    });
+    match status {
         Ok(status) => ExitCode::from(status),
         Err(e) => common::fail(&e),
     }
@@ -235,7 +240,7 @@ fn settle(args: &mut Args) -> Result<()> {
     }
 }
 
-fn run(args: &Args) -> Result<u8> {
+fn run(args: &Args, stream: Option<&Stream>) -> Result<u8> {
     let paths = existing(&args.inputs)?;
     if args.run {
         super::crash::whole(args.split())?;
@@ -266,9 +271,14 @@ fn run(args: &Args) -> Result<u8> {
         report.settle();
         let issues = args.issue.map(|tracker| findings::issues(report, used, tracker.into()));
         args.how.place(report, used)?;
+        let named = stream.map(|stream| stream.named(report));
+        let report = named.as_ref().unwrap_or(report);
         match issues {
             Some(issues) => say_issues(report, &issues),
             None => made::print(report, args.json),
+        }
+        if args.issue.is_none() && !args.json {
+            println!("{}", quotable::line(report, &paths));
         }
         Ok(())
     })?;

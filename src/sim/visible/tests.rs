@@ -456,6 +456,7 @@ fn coherence_is_found_in_plans() {
         (Arch::Mips, "mips"),
         (Arch::Mips, "mips-weak"),
         (Arch::Llvm, "llvm"),
+        (Arch::Llvm, "llvm-lb"),
         (Arch::Ptx, "ptx"),
         (Arch::Spirv, "spirv"),
         (Arch::Spirv, "spirv-opencl"),
