@@ -61,6 +61,13 @@ impl CacheArgs {
         self.cache.clone().unwrap_or_else(cache_dir)
     }
 
+    /// Takes a folder for the cache, unless the user names one.
+    pub fn or(&mut self, folder: PathBuf) {
+        if variable("LITMAKE_CACHE").is_none() {
+            self.cache.get_or_insert(folder);
+        }
+    }
+
     fn shared(&self) -> Option<PathBuf> {
         self.shared_cache.clone().or_else(|| variable("LITMAKE_CACHE_SHARED"))
     }

@@ -367,7 +367,7 @@ fn yaml(profile: &Profile, files: &Files) -> Result<String> {
         "name": profile.name,
         "compiler": compiler,
         "language": profile.language.name(),
-        "args": profile.args.iter().map(|a| super::made::plain(a)).collect::<Vec<_>>(),
+        "args": profile.args.iter().map(|a| a.replace("${", "$${")).collect::<Vec<_>>(),
         "arch": profile.arch.name(),
         "timeout": profile.timeout.as_secs(),
         "memory": profile.memory_mib,

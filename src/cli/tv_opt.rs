@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use litmake::diag::{Diag, Result};
 use litmake::file;
 use litmake::isa::llvm::module::Module;
-use litmake::tv::judge::{Answer, Court, Report};
+use litmake::tv::judge::{Answer, Court};
 use litmake::tv::pair::{self, Pair};
 use litmake::tv::said;
 
@@ -67,10 +67,13 @@ fn run(args: &Args) -> Result<u8> {
         return Ok(status);
     }
     let before = match input {
-        Some(path) => file::read_text(path.as_ref(), file::MAX_TEXT).ok(),
-        None => String::from_utf8(given.clone()).ok(),
+        Some(path) => file::read_text(path.as_ref(), file::MAX_TEXT).map_err(|e| e.to_string()),
+        None => String::from_utf8(given.clone()).map_err(|e| e.to_string()),
     };
-    let Some(before) = before.and_then(|text| Module::read(&text).ok()) else { return Ok(0) };
+    let before = match before.and_then(|text| Module::read(&text)) {
+        Ok(module) => module,
+        Err(why) => return unread(args, "before", &why),
+    };
     // The output may be bitcode, or go to a file.
     let mut again = vec![args.command[0].clone()];
     let mut rest = args.command[1..].iter();
@@ -84,10 +87,14 @@ fn run(args: &Args) -> Result<u8> {
     again.extend(["-S".to_string(), "-o".to_string(), "-".to_string()]);
     let (status, text) = opt(&again, &given, false)?;
     let after = match (status, String::from_utf8(text)) {
-        (0, Ok(text)) => text,
-        _ => return Ok(0),
+        (0, Ok(text)) => Module::read(&text),
+        (0, Err(e)) => Err(e.to_string()),
+        (status, _) => Err(format!("with -S, {} ends with {status}", args.command[0])),
     };
-    let Ok(after) = Module::read(&after) else { return Ok(0) };
+    let after = match after {
+        Ok(module) => module,
+        Err(why) => return unread(args, "after", &why),
+    };
     let mut pairs = pair::between(&before, &after);
     pairs.retain(Pair::is_concurrent);
     let mut court = Court::new(args.limits.settings()?)?;
@@ -98,11 +105,14 @@ fn run(args: &Args) -> Result<u8> {
             eprint_text(&said::text(&report));
             refuted = true;
         }
-        if let Some(log) = &args.log {
-            append(log, args, &report)?;
-        }
+        append(args, "pair", said::data(&report))?;
     }
     Ok(u8::from(refuted))
+}
+
+/// Notes that a module is not understood, which is no error.
+fn unread(args: &Args, when: &str, why: &str) -> Result<u8> {
+    append(args, "unread", format!("{when} the passes: {why}")).map(|()| 0)
 }
 
 fn eprint_text(text: &str) {
@@ -137,9 +147,10 @@ fn opt(command: &[String], input: &[u8], shows: bool) -> Result<(u8, Vec<u8>)> {
     Ok((status, output.stdout))
 }
 
-/// Adds a line to the log. Several processes may write to it at once.
-fn append(log: &Path, args: &Args, report: &Report) -> Result<()> {
-    let line = serde_json::json!({ "command": args.command, "pair": said::data(report) });
+/// Adds a line to the log, if there is one. Several processes may write to it at once.
+fn append(args: &Args, key: &str, what: impl serde::Serialize) -> Result<()> {
+    let Some(log) = &args.log else { return Ok(()) };
+    let line = serde_json::json!({ "command": args.command, key: what });
     let wrong = |e: std::io::Error| Diag::new(format!("cannot write {}: {e}", log.display()));
     let mut file =
         std::fs::OpenOptions::new().create(true).append(true).open(log).map_err(wrong)?;

@@ -39,7 +39,7 @@ pub fn arch_of(model: &str) -> Option<Arch> {
         "rc11" | "rc11-lb" | "c11" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => {
             Arch::C
         }
-        "llvm" => Arch::Llvm,
+        "llvm" | "llvm-lb" => Arch::Llvm,
         "ptx" => Arch::Ptx,
         "spirv" | "spirv-opencl" => Arch::Spirv,
         _ => return None,

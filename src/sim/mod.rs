@@ -90,7 +90,8 @@ pub struct Options {
     pub engine: Engine,
     /// The meaning of a plain access (`*x`) to an atomic object of C.
     pub plain_atomic: PlainAtomic,
-    /// Whether a test of which every execution is cut has no outcome; otherwise that is an error.
+    /// Whether a test has no outcome of which every execution is cut, or waits for what does not come; otherwise that
+    /// is an error.
     pub may_be_endless: bool,
 }
 
@@ -331,11 +332,11 @@ impl Simulator {
             return Err(Diag::new(format!("{}: {error}", test.name)));
         }
         // Executions beyond the bound may have any outcome.
-        let endless = cut && results.outcomes.is_empty();
-        if endless && !options.may_be_endless {
+        let none = results.outcomes.is_empty() && !options.may_be_endless;
+        if none && cut {
             return Err(all_cut(test, options));
         }
-        let empty = match results.outcomes.is_empty() && !endless {
+        let empty = match none {
             true => Some(self.why_none(test, &program, model, options)?),
             false => None,
         };

@@ -22,6 +22,8 @@ pub struct Spot {
     pub written: bool,
     /// Whether a function may access it without atomics.
     pub plain: bool,
+    /// Whether it holds a pointer that a function follows. Contexts only read it.
+    pub pointer: bool,
 }
 
 impl Spot {
@@ -103,6 +105,19 @@ impl Context {
         let others: usize = self.others.iter().map(Vec::len).sum();
         before.len() + during.len() + after.len() + others
     }
+
+    /// The contexts in which one of the waiting reads does not wait. Those show all that this one shows.
+    pub fn less_waiting(&self) -> Vec<Context> {
+        let mut out = Vec::new();
+        for (number, thread) in self.others.iter().enumerate() {
+            for at in (0..thread.len()).filter(|at| thread[*at].kind == Kind::Await) {
+                let mut less = self.clone();
+                less.others[number][at].kind = Kind::Read;
+                out.push(less);
+            }
+        }
+        out
+    }
 }
 
 /// How large contexts are at most.
@@ -124,6 +139,8 @@ pub struct Told<'a> {
     pub fresh: &'a [u64],
     /// Whether a function has a fence, which orders accesses around it without one of its own.
     pub fences: bool,
+    /// Whether a function orders accesses of its thread: by a fence, a call, or an order above `monotonic`.
+    pub orders: bool,
     /// Whether a function calls one that may read.
     pub reads_within: bool,
     /// Whether a function calls one that may do anything.
@@ -178,19 +195,22 @@ impl Told<'_> {
         let mut out = Vec::new();
         for spot in 0..self.usable() {
             let orders: &[Order] = match (own, self.plain) {
+                // Nothing orders a weaker access but its own location, and that orders a strong one as well.
+                (true, _) if !self.orders => &[Order::Strong],
                 (true, _) => &[Order::Relaxed, Order::Strong],
                 (false, true) => &[Order::Strong, Order::Plain],
                 (false, false) => &[Order::Strong],
             };
             // Where accesses may race, threads have to wait for one another.
             let waits = !own && self.spots.iter().any(|s| s.plain);
-            let waits = waits && self.spots[spot].size <= 8;
+            let pointer = self.spots[spot].pointer;
             for order in orders {
-                for kind in [Kind::Read, Kind::Write(0)] {
-                    out.push(Op { spot, kind, order: *order });
+                out.push(Op { spot, kind: Kind::Read, order: *order });
+                if !pointer {
+                    out.push(Op { spot, kind: Kind::Write(0), order: *order });
                 }
             }
-            if waits {
+            if waits && !pointer && self.spots[spot].size <= 8 {
                 out.push(Op { spot, kind: Kind::Await, order: Order::Strong });
             }
         }
@@ -208,7 +228,10 @@ impl Told<'_> {
             return Vec::new();
         };
         let value = self.fresh.first().copied().unwrap_or(1);
-        let meets = (0..self.spots.len()).filter(|s| self.spots[*s].read && self.spots[*s].written);
+        let meets = (0..self.spots.len()).filter(|s| {
+            let spot = &self.spots[*s];
+            spot.read && spot.written && !spot.pointer && spot.size <= 8
+        });
         meets
             .map(|x| {
                 let op = |spot, kind, order| Op { spot, kind, order };
@@ -268,17 +291,19 @@ impl Told<'_> {
     /// Ways to have so many accesses in other threads, up to their order.
     fn threads_of(&self, count: usize, threads: usize) -> Vec<Vec<Vec<Op>>> {
         let ops = self.ops(false);
+        // To wait with nothing behind it shows a part of what a read there shows.
+        let last: Vec<Op> = ops.iter().copied().filter(|op| op.kind != Kind::Await).collect();
         let mut bodies: Vec<Vec<Op>> =
-            ops.iter().copied().chain(self.adds()).map(|op| vec![op]).collect();
+            last.iter().copied().chain(self.adds()).map(|op| vec![op]).collect();
         for a in &ops {
-            bodies.extend(ops.iter().map(|b| vec![*a, *b]));
+            bodies.extend(last.iter().map(|b| vec![*a, *b]));
         }
         debug_assert!(bodies.iter().all(|b| b.len() <= IN_A_THREAD));
         let mut out = Vec::new();
         if count == IN_ONE_THREAD && threads > 0 {
             for a in &ops {
                 for b in ops.iter().copied().chain(self.adds()) {
-                    out.extend(ops.iter().map(|c| vec![vec![*a, b, *c]]));
+                    out.extend(last.iter().map(|c| vec![vec![*a, b, *c]]));
                 }
             }
         }
@@ -311,7 +336,10 @@ impl Told<'_> {
 
     /// Read-modify-writes, where the functions have some.
     fn adds(&self) -> impl Iterator<Item = Op> {
-        let updated = |s: &usize| self.updates && self.spots[*s].read && self.spots[*s].written;
+        let updated = |s: &usize| {
+            let spot = &self.spots[*s];
+            self.updates && spot.read && spot.written && !spot.pointer
+        };
         let op = |spot| Op { spot, kind: Kind::Add(0), order: Order::Strong };
         (0..self.spots.len()).filter(updated).map(op)
     }

@@ -5,7 +5,7 @@
 
 use litmake_isa::llvm::lex::tokens;
 use litmake_isa::llvm::module::{Block, Function, Module};
-use litmake_isa::llvm::types::Type;
+use litmake_isa::llvm::types::{Type, begins};
 
 /// The deepest nesting of named types.
 const DEEPEST: usize = 16;
@@ -105,16 +105,15 @@ impl Signature {
 pub fn result(module: &Module, words: &[String]) -> Read<(Type, String)> {
     let words = expanded(module, words);
     let view: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut wrong = None;
     for at in 0..view.len() {
-        if let Ok((ty, n)) = Type::read(&view[at..], module.pointer())
-            && at + n == view.len()
-        {
-            return Ok((ty, view[at..].join(" ")));
+        match Type::read(&view[at..], module.pointer()) {
+            Ok((ty, n)) if at + n == view.len() => return Ok((ty, view[at..].join(" "))),
+            Err(e) if begins(view[at]) => wrong = wrong.or(Some(e)),
+            _ => {}
         }
     }
-    // Says what is wrong with the last word that could be a type.
-    let last = &view[view.len().saturating_sub(1)..];
-    Type::read(last, module.pointer()).map(|(ty, _)| (ty, last.join(" ")))
+    Err(wrong.unwrap_or_else(|| format!("unsupported: the type `{}`", view.join(" "))))
 }
 
 /// The words with named types replaced by their definitions.

@@ -19,10 +19,8 @@ use super::context::{Around, Bound, Context, Told};
 use super::observe::{Effect, UNDEFINED};
 use super::pair::Pair;
 use super::program::{self, Own, Subject};
-use super::setting::{Obstacle, Setting, Subjects};
+use super::setting::{Obstacle, Setting, Subjects, UNDEF};
 
-/// The value that stands for undef.
-const UNDEF: u64 = 222;
 /// The family of models in which a race gives undef.
 const LLVM: [&str; 2] = ["llvm", "llvm-lb"];
 /// The flags of that model: undef goes into what a function computes, and into what memory holds at the end.
@@ -30,7 +28,8 @@ const UNDEF_IS_READ: &str = "undef-is-read";
 const UNDEF_IS_LEFT: &str = "undef-is-left";
 /// The model in which undef is a value.
 const WITH_UNDEF: &str = "llvm-undef";
-/// Loops of the first function may turn so many times as often as those of the second, which may be unrolled.
+/// Loops of the first function may turn so many times as often as those of the second, which may be unrolled. If that
+/// adds no outcome, no more turns are tried: a context writes few times, so a loop that waits changes no more.
 const MORE_TURNS: u32 = 4;
 /// The clock is looked at after so many contexts.
 const LOOK: usize = 64;
@@ -265,7 +264,13 @@ impl Court {
     ) -> Result<Option<Answer>, Obstacle> {
         for (number, (setting, contexts)) in &work {
             for initial in &setting.initial {
+                let mut settled = FxHashSet::default();
                 for context in contexts {
+                    // It would tell only what the one that does not wait has told.
+                    if context.less_waiting().iter().any(|less| settled.contains(less)) {
+                        settled.insert(context);
+                        continue;
+                    }
                     let late = report.judged.is_multiple_of(LOOK)
                         && self.settings.timeout.is_some_and(|t| start.elapsed() > t);
                     if late {
@@ -274,7 +279,7 @@ impl Court {
                     report.judged += 1;
                     let case = Case { setting, number: *number, context, initial: *initial };
                     match self.context(subjects, &case, owns, report)? {
-                        Says::Nothing => {}
+                        Says::Nothing => drop(settled.insert(context)),
                         Says::Excused => report.excused += 1,
                         Says::Endless => report.endless += 1,
                         Says::NotJudged(why) => *unjudged.entry(why).or_default() += 1,
@@ -324,12 +329,12 @@ impl Court {
         if before.states.is_empty() {
             return Ok(Says::Endless);
         }
-        let mut allowed = Allowed::of(&before);
+        let mut with_undef = None;
         if !before.flags.is_empty() {
             // A race. In LLVM it gives undef to reads; otherwise it has no meaning.
-            match self.source_with_undef(subjects, case, &source)? {
-                Some(more) => allowed.add(&more),
-                None => return Ok(Says::Excused),
+            with_undef = self.source_with_undef(subjects, case, &source)?;
+            if with_undef.is_none() {
+                return Ok(Says::Excused);
             }
         }
         let target = owns.test(&subjects.target, 1, case)?;
@@ -340,24 +345,30 @@ impl Court {
         if after.cut {
             report.turns = Some(options.unroll);
         }
-        if after.states.is_empty() && after.cut {
+        if after.states.is_empty() {
             let why = "the second function does not end within the bound on loops";
             return Ok(Says::NotJudged(why.into()));
+        }
+        // Most contexts end here: the outcomes are the same, and nothing is in a race.
+        let races = !(before.flags.is_empty() && after.flags.is_empty());
+        if !races && !after.undefined && before.states == after.states {
+            return Ok(Says::Nothing);
         }
         if after.undefined {
             let why = self.simulator.undefined(&target, &self.model, &options).ok().flatten();
             return Ok(Says::Refuted(Evidence::Undefined(why.map(Box::new))));
         }
+        let mut allowed = Allowed::of(&before);
+        with_undef.iter().for_each(|more| allowed.add(more));
         let mut new = after.states.iter().find(|s| !allowed.has(s));
         if new.is_some() && before.cut {
-            let longer = Options { unroll: MORE_TURNS * options.unroll, ..options };
-            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer) else {
+            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer(options)) else {
                 let why = "the first function has too many turns of loops";
                 return Ok(Says::NotJudged(why.into()));
             };
             allowed.add(&more);
             new = after.states.iter().find(|s| !allowed.has(s));
-            if new.is_some() && more.cut {
+            if new.is_some() && more.cut && more.states != before.states {
                 let why = "the outcome may need more turns of a loop of the first function";
                 return Ok(Says::NotJudged(why.into()));
             }
@@ -394,8 +405,14 @@ impl Court {
         let options = self.options();
         let Ok(found) = self.simulator.simulate(&test, model, &options) else { return Ok(None) };
         let has = |flag: &str| found.flags.iter().any(|f| f == flag);
-        let excused = has(UNDEF_IS_LEFT) || has(UNDEF_IS_READ) && !subjects.moves || found.cut;
-        Ok((!excused).then_some(found))
+        if has(UNDEF_IS_LEFT) || has(UNDEF_IS_READ) && !subjects.moves {
+            return Ok(None);
+        }
+        if found.cut {
+            let more = self.simulator.simulate(&test, model, &longer(options));
+            return Ok(more.ok().filter(|more| more.states == found.states));
+        }
+        Ok(Some(found))
     }
 
     /// The same where a read in a race of the second function gives undef.
@@ -473,6 +490,11 @@ impl Court {
             evidence,
         })))
     }
+}
+
+/// The options with which loops turn more often.
+fn longer(options: Options) -> Options {
+    Options { unroll: MORE_TURNS * options.unroll, ..options }
 }
 
 /// The outcomes of the first function. Where one shows undef, any value is allowed.
@@ -558,6 +580,7 @@ fn told<'a>(subjects: &'a Subjects, setting: &'a Setting, is_llvm: bool) -> Told
         compared: &subjects.compared[..subjects.compared.len().min(2)],
         fresh: &subjects.fresh,
         fences: subjects.fences,
+        orders: subjects.orders,
         reads_within: calls().any(|c| c.effect == Effect::Reads),
         acts_within: calls().any(|c| c.synchronises),
         plain: !is_llvm,

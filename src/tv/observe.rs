@@ -53,8 +53,8 @@ pub struct Observed {
     pub bare: Module,
     /// The functions that are only declared, by name.
     pub calls: Vec<Opaque>,
-    /// Whether an access is volatile.
-    pub volatile: bool,
+    /// Whether something is recorded: a volatile access, or a call that everybody sees.
+    pub records: bool,
     /// Whether some place is undefined behaviour to reach.
     pub undefined: bool,
 }
@@ -66,7 +66,7 @@ impl Observed {
             module: Module { functions: Default::default(), ..module.clone() },
             bare: Module { functions: Default::default(), ..module.clone() },
             calls: Vec::new(),
-            volatile: false,
+            records: false,
             undefined: false,
         };
         let mut todo = vec![function.to_string()];
@@ -92,6 +92,7 @@ impl Observed {
             }
         }
         out.calls.sort_by(|a, b| a.name.cmp(&b.name));
+        out.records |= out.calls.iter().any(|c| c.effect == Effect::Anything);
         Ok(out)
     }
 
@@ -120,9 +121,17 @@ impl Observed {
                         });
                         continue;
                     }
-                    Some("call") => called.extend(name_called(rest).map(String::from)),
+                    Some("call") => {
+                        called.extend(name_called(rest).map(String::from));
+                        if let Some(values) = volatile_copy(rest) {
+                            self.records = true;
+                            count += 1;
+                            let lines_of = record(&values, &format!("%tv.volatile.{count}"));
+                            lines.extend(lines_of.into_iter().filter(|_| records));
+                        }
+                    }
                     _ if rest.iter().take(3).any(|w| w == "volatile") => {
-                        self.volatile = true;
+                        self.records = true;
                         if records {
                             count += 1;
                             let values = volatile(module, rest)?;
@@ -143,8 +152,18 @@ impl Observed {
     /// Whether values of loads that are not atomic are only moved: returned, stored, chosen. Then undef, where a load
     /// reads it, is seen as it is.
     pub fn only_moves(&self) -> bool {
-        const MOVES: &[&str] =
-            &["phi", "ret", "insertvalue", "extractvalue", "freeze", "load", "alloca"];
+        const MOVES: &[&str] = &[
+            "phi",
+            "ret",
+            "insertvalue",
+            "extractvalue",
+            "insertelement",
+            "extractelement",
+            "shufflevector",
+            "freeze",
+            "load",
+            "alloca",
+        ];
         let functions = &self.bare.functions;
         functions.len() == 1
             && functions.values().all(|f| {
@@ -184,6 +203,29 @@ fn name_called(words: &[String]) -> Option<&str> {
     let name = words.iter().find(|w| w.starts_with('@') || *w == "asm")?;
     (name.starts_with('@') && !name.starts_with("@llvm.") && !name.starts_with("@__atomic_"))
         .then_some(name)
+}
+
+/// The entry of a volatile copy of memory: a number for its kind, and its arguments.
+fn volatile_copy(words: &[String]) -> Option<Vec<(Scalar, Vec<String>)>> {
+    const KINDS: [&str; 3] = ["@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove."];
+    let at = words.iter().position(|w| w.starts_with('@'))?;
+    let kind = KINDS.iter().position(|k| words[at].starts_with(k))?;
+    let end = words.iter().rposition(|w| w == ")")?;
+    if words[..end].last()? != "true" {
+        return None;
+    }
+    let mut out = vec![(Scalar::Int(64), vec![(10 + kind).to_string()])];
+    let mut rest = &words[at + 2..end];
+    for _ in 0..3 {
+        let (part, behind) = until_comma(rest);
+        let scalar = match part.first()?.strip_prefix('i').and_then(|bits| bits.parse().ok()) {
+            Some(bits) => Scalar::Int(bits),
+            None => Scalar::Pointer,
+        };
+        out.push((scalar, vec![part.last()?.clone()]));
+        rest = behind;
+    }
+    Some(out)
 }
 
 /// The entry of a volatile access: its kind, its address and what it stores.

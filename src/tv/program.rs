@@ -83,10 +83,9 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
         if !at.is_empty() {
             let at: Vec<String> = at.iter().map(ToString::to_string).collect();
             let whole = &subject.signature.returns;
-            lines.push(line(&format!(
-                "%tv.result.{n} = extractvalue {whole} {value}, {}",
-                at.join(", ")
-            )));
+            // Lanes of vectors are parts here, too.
+            let at = at.join(", ");
+            lines.push(line(&format!("%tv.result.{n} = extractvalue {whole} {value}, {at}")));
             value = format!("%tv.result.{n}");
         }
         lines.push(line(&format!("store {} {value}, ptr @returned_{n}", scalar.text())));
@@ -134,8 +133,7 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
 fn hidden(subject: &Subject, records: bool) -> Vec<InitItem> {
     let mut out = Vec::new();
     let observed = &subject.observed;
-    let calls = observed.calls.iter().any(|c| c.effect == Effect::Anything);
-    if records && (observed.volatile || calls) {
+    if records && observed.records {
         out.push(place(RECORD, 8, ENTRIES));
         out.push(place(RECORDED, 8, 1));
     }

@@ -13,7 +13,7 @@ use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::ir::{Param, Read, Scalar, Signature, number};
+use super::ir::{Param, Read, Scalar, Signature, number, split, until_comma};
 use super::observe::{Effect, Observed};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
@@ -28,6 +28,8 @@ const MOST_SPOTS: usize = 12;
 const MOST_NUMBERS: usize = 16;
 /// At most so many ways for pointers to point to the same memory.
 const MOST_ALIASES: usize = 8;
+/// The value that stands for undef.
+pub const UNDEF: u64 = 222;
 /// Names that locations of the functions do not get.
 const RESERVED: &[&str] = &["record", "recorded", "undefined_behaviour", "flag", "data"];
 
@@ -43,9 +45,11 @@ pub struct Subjects {
     pub fresh: Vec<u64>,
     /// Whether a function has a fence, or a call that may be one.
     pub fences: bool,
+    /// Whether a function orders accesses: by a fence, a call, or an order above `monotonic`.
+    pub orders: bool,
     /// Whether some value is undetermined (`undef`, `poison`, `llvm.assume`): before, and after the change.
     pub open: (bool, bool),
-    /// Whether an access of theirs is unordered and volatile.
+    /// Whether undef cannot be shown as a value: an access is unordered and volatile, or that value is in the code.
     pub odd: bool,
     /// Whether a function has a read-modify-write.
     pub updates: bool,
@@ -112,7 +116,15 @@ impl Subjects {
             let observed = Observed::of(&side.module, &side.function)?;
             Ok(Subject { function: side.function.clone(), signature, observed })
         };
-        let (source, target) = (subject(&pair.source)?, subject(&pair.target)?);
+        let (mut source, mut target) = (subject(&pair.source)?, subject(&pair.target)?);
+        // Both have the same locations, so that their outcomes can be compared.
+        let (one, two) = (&mut source.observed, &mut target.observed);
+        for (one, two) in
+            [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
+        {
+            *one |= *two;
+            *two = *one;
+        }
         let (a, b) = (&source.signature, &target.signature);
         let scalars = |s: &Signature| s.params.iter().map(|p| p.scalar).collect::<Vec<_>>();
         if scalars(a) != scalars(b) {
@@ -142,15 +154,19 @@ impl Subjects {
         let fresh = (1..=200).filter(|n| !named.contains(n)).collect();
         let fences = both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
             || words().any(|line| line.iter().any(|w| w == "fence"));
+        const ORDERS: [&str; 4] = ["acquire", "release", "acq_rel", "seq_cst"];
+        let library = |w: &String| w.starts_with("@__atomic_");
+        let order = |w: &String| ORDERS.contains(&w.as_str()) || library(w);
+        let orders = fences || words().any(|line| line.iter().any(order));
         let open = |o: &Observed| words_open(&o.module);
         let odd = words()
             .any(|l| l.iter().any(|w| w == "unordered") && l.iter().any(|w| w == "volatile"));
         let assumes = pair.source.module.assumes;
         let open = (assumes || open(&source.observed), open(&target.observed));
         let moves = source.observed.only_moves();
-        let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || w.starts_with("@__atomic_");
+        let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || library(w);
         let updates = words().any(|line| line.iter().any(update));
-        Ok(Subjects { source, target, compared, fresh, fences, open, odd, updates, moves })
+        Ok(Subjects { source, target, compared, fresh, fences, orders, open, odd, updates, moves })
     }
 
     /// The settings in which the functions are compared, the simplest first.
@@ -345,6 +361,7 @@ impl Subjects {
                 read: false,
                 written: false,
                 plain: false,
+                pointer: false,
             });
         }
         // A store of what is there already would change nothing.
@@ -411,12 +428,20 @@ impl Setting {
                 spot.written |= written;
                 spot.plain |= plain;
             }
-            None => self.spots.push(Spot { location, off, size, read, written, plain }),
+            None => {
+                self.spots.push(Spot { location, off, size, read, written, plain, pointer: false })
+            }
         }
     }
 
     /// Gives locations the sizes of the accesses to them.
     fn shape(&mut self) {
+        for spot in &mut self.spots {
+            let first = u64::from(spot.off) / 8;
+            let last = (u64::from(spot.off) + u64::from(spot.size) - 1) / 8;
+            let pointers = &self.locations[spot.location].pointers;
+            spot.pointer = pointers.iter().any(|(e, _)| (first..=last).contains(e));
+        }
         for (at, location) in self.locations.iter_mut().enumerate() {
             let own = || self.spots.iter().filter(|s| s.location == at);
             let mut unit = own().map(|s| s.size).min().unwrap_or(8);
@@ -470,9 +495,14 @@ fn words(module: &Module) -> impl Iterator<Item = &Vec<String>> {
     module.functions.values().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions)
 }
 
-/// Whether a value is undetermined. The aggregate that fields are put into is not looked at before they are.
+/// Whether a value is undetermined. The aggregate that parts are put into is not looked at before they are, and of the
+/// vectors that lanes are taken from, only those lanes.
 fn words_open(module: &Module) -> bool {
     let open = |w: &String| matches!(w.as_str(), "undef" | "poison");
-    let built = |line: &Vec<String>| line.iter().any(|w| w == "insertvalue");
-    words(module).any(|line| !built(line) && line.iter().any(open))
+    let looked_at = |line: &Vec<String>| match split(line).1 {
+        [op, ..] if op == "insertvalue" || op == "insertelement" => Vec::new(),
+        [op, rest @ ..] if op == "shufflevector" => until_comma(until_comma(rest).1).1.to_vec(),
+        rest => rest.to_vec(),
+    };
+    words(module).any(|line| line.iter().any(open) && looked_at(line).iter().any(open))
 }

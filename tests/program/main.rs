@@ -40,3 +40,4 @@ mod scratch;
 mod shards;
 mod stale;
 mod strangers;
+mod tv;

@@ -5,10 +5,12 @@
 //! result is poison (`nsw`, `inbounds`, `exact`, ...) are passed over: the result that the machine has
 //! is one that poison may be. It does not know the other instructions of the thread.
 
+mod compute;
+mod memory;
 mod target;
 
 use super::types::{self, Type};
-use crate::microcode::{Emit, Labels, Swap, mask};
+use crate::microcode::{Emit, Labels, mask};
 use litmake_litmus::Symbols;
 use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
@@ -16,9 +18,6 @@ type Read<T> = Result<T, String>;
 
 /// The register that says which block ran before.
 const FROM: &str = "%.from";
-
-/// A copy of more bytes is refused.
-const MOST_COPIED: u64 = 256;
 
 /// Words that are no attributes of an argument but its value.
 const VALUES: &[&str] = &[
@@ -119,11 +118,14 @@ impl<'a> Lower<'a> {
                 self.value(&ty)?
             }
             "icmp" => self.icmp()?,
-            "fcmp" => vec![self.fcmp()?],
-            "fneg" => vec![self.fneg()?],
+            "fcmp" => self.fcmp()?,
+            "fneg" => self.fneg()?,
             "select" => self.select()?,
             "extractvalue" => self.extractvalue()?,
             "insertvalue" => self.insertvalue()?,
+            "extractelement" => vec![self.extractelement()?],
+            "insertelement" => self.insertelement()?,
+            "shufflevector" => self.shufflevector()?,
             "phi" => return self.phis(),
             "br" => return self.br(),
             "switch" => return self.switch(),
@@ -141,7 +143,7 @@ impl<'a> Lower<'a> {
             "alloca" => {
                 return Err("unsupported: a stack slot whose address is not fixed".into());
             }
-            _ => match binary(name) {
+            _ => match compute::binary(name) {
                 Some(op) => self.binary(op)?,
                 None => return Err(format!("unsupported: the instruction `{name}`")),
             },
@@ -225,6 +227,22 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// A type that is computed with, lane by lane: a scalar or a vector. Gives it with the bits of a lane.
+    fn lanes(&mut self) -> Read<(Type, u8)> {
+        let ty = self.ty()?;
+        let bits = lane(&ty).ok_or("unsupported: arithmetic on aggregates")?;
+        Ok((ty, bits))
+    }
+
+    /// Two operands of one type, as pairs of their lanes, with the bits of a lane.
+    fn operands(&mut self) -> Read<(Vec<(Temp, Temp)>, u8)> {
+        let (ty, bits) = self.lanes()?;
+        let a = self.value(&ty)?;
+        self.expect(",")?;
+        let b = self.value(&ty)?;
+        Ok((a.into_iter().zip(b).collect(), bits))
+    }
+
     fn number(&mut self) -> Read<u64> {
         let token = self.take();
         token.parse().map_err(|_| format!("expected a number, found `{token}`"))
@@ -261,6 +279,13 @@ impl<'a> Lower<'a> {
                 let all = self.constants("}")?;
                 self.expect(">")?;
                 all
+            }
+            "<" => self.constants(">")?,
+            "splat" => {
+                self.expect("(")?;
+                let (_, lane) = self.typed()?;
+                self.expect(")")?;
+                vec![one(&lane)?; scalars.len()]
             }
             "getelementptr" => {
                 self.flags();
@@ -366,111 +391,6 @@ impl<'a> Lower<'a> {
         Ok(if volatile { tags | tag::C_VOLATILE } else { tags })
     }
 
-    fn load(&mut self) -> Read<Vec<Temp>> {
-        let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
-        let ty = self.ty()?;
-        self.expect(",")?;
-        let address = self.pointer()?;
-        let tags = self.access(atomic, volatile)?;
-        self.read_memory(&ty, address, tags)
-    }
-
-    fn read_memory(&mut self, ty: &Type, address: Temp, tags: Tags) -> Read<Vec<Temp>> {
-        let mut out = Vec::new();
-        for part in ty.scalars() {
-            let size = bytes(part.bits)?;
-            let at = self.e.add_int(address, part.at as i64, self.pointer);
-            let value = self.e.load(at, size, tags);
-            out.push(match u16::from(part.bits) < 8 * u16::from(size) {
-                true => self.e.bin_int(BinOp::And, value, mask(part.bits), 8 * size),
-                false => value,
-            });
-        }
-        Ok(out)
-    }
-
-    fn store(&mut self) -> Read<Vec<Temp>> {
-        let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
-        let (ty, value) = self.typed()?;
-        self.expect(",")?;
-        let address = self.pointer()?;
-        let tags = self.access(atomic, volatile)?;
-        for (part, value) in ty.scalars().iter().zip(value) {
-            let size = bytes(part.bits)?;
-            let at = self.e.add_int(address, part.at as i64, self.pointer);
-            self.e.store(at, value, size, tags);
-        }
-        Ok(Vec::new())
-    }
-
-    fn atomicrmw(&mut self) -> Read<Vec<Temp>> {
-        let volatile = self.eat("volatile");
-        let op = self.take();
-        let addr = self.pointer()?;
-        self.expect(",")?;
-        let (ty, bits) = self.scalar()?;
-        let value = self.value(&ty)?;
-        let value = one(&value)?;
-        let tags = self.access(true, volatile)?;
-        let size = bytes(bits)?;
-        let dst = self.e.temp();
-        let bin = |op| move |e: &mut Emit| e.bin(op, dst, value, bits);
-        let mut new = value;
-        let body = match op {
-            "xchg" => Vec::new(),
-            "nand" => self.e.block(|e| {
-                let both = bin(BinOp::And)(e);
-                new = e.un(UnOp::Not, both, bits);
-            }),
-            _ => {
-                let op = match op {
-                    "add" => BinOp::Add,
-                    "sub" => BinOp::Sub,
-                    "and" => BinOp::And,
-                    "or" => BinOp::Or,
-                    "xor" => BinOp::Xor,
-                    "max" => BinOp::MaxS,
-                    "min" => BinOp::MinS,
-                    "umax" => BinOp::MaxU,
-                    "umin" => BinOp::MinU,
-                    _ => return Err(format!("unsupported: `atomicrmw {op}`")),
-                };
-                self.e.block(|e| new = bin(op)(e))
-            }
-        };
-        self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
-        Ok(vec![dst])
-    }
-
-    /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a
-    /// load of another one (a weak one, of any).
-    fn cmpxchg(&mut self) -> Read<Vec<Temp>> {
-        let weak = self.eat("weak");
-        let volatile = self.eat("volatile");
-        let addr = self.pointer()?;
-        self.expect(",")?;
-        let (ty, bits) = self.scalar()?;
-        let want = self.value(&ty)?;
-        let want = one(&want)?;
-        self.expect(",")?;
-        let (_, new) = self.typed()?;
-        let new = one(&new)?;
-        let success = self.access(true, volatile)?;
-        let failure = self.order()? | success.among(tag::C_VOLATILE);
-        let size = bytes(bits)?;
-        let swap = Swap { addr, size, bits, want, new, weak, success, failure };
-        let (old, ok) = self.e.compare_exchange(&swap);
-        Ok(vec![old, ok])
-    }
-
-    fn fence(&mut self) -> Read<Vec<Temp>> {
-        let single = self.single()?;
-        let order = self.order()?.without(tag::C_A);
-        let tags = if single { tag::C_SIGNAL } else { order };
-        self.e.op(Op::Fence { tags });
-        Ok(Vec::new())
-    }
-
     /// An address, up to the sign that ends it.
     fn getelementptr(&mut self, end: &str) -> Read<Temp> {
         self.flags();
@@ -494,7 +414,7 @@ impl<'a> Lower<'a> {
             }
             let index = self.value(&index_ty)?;
             let index = one(&index)?;
-            let Type::Array(_, of) = ty else {
+            let (Type::Array(_, of) | Type::Vector(_, of)) = ty else {
                 return Err("an index into something that has no elements".into());
             };
             // An index that is wider than a pointer loses what is beyond it.
@@ -519,170 +439,6 @@ impl<'a> Lower<'a> {
     fn behind_instruction(&self) -> bool {
         let next = self.tokens.get(self.pos + 1).copied().unwrap_or("");
         next.starts_with('!') || next == "align"
-    }
-
-    fn cast(&mut self, name: &str) -> Read<Vec<Temp>> {
-        self.flags();
-        let (from, values) = self.typed()?;
-        self.expect("to")?;
-        let to = self.ty()?;
-        let bits = |ty: &Type| match ty {
-            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Ok(*bits),
-            _ => Err(format!("unsupported: `{name}` of aggregates")),
-        };
-        let (from, to) = (bits(&from)?, bits(&to)?);
-        let value = one(&values)?;
-        Ok(vec![match name {
-            "sext" => self.e.sign_extend(value, from, to),
-            "sitofp" => self.e.un(UnOp::FloatFromInt { from, signed: true }, value, to),
-            "uitofp" => self.e.un(UnOp::FloatFromInt { from, signed: false }, value, to),
-            "fptosi" => self.e.un(UnOp::FloatToInt { from, signed: true }, value, to),
-            "fptoui" => self.e.un(UnOp::FloatToInt { from, signed: false }, value, to),
-            "fpext" | "fptrunc" => self.e.un(UnOp::FloatResize { from }, value, to),
-            _ if to < from => self.e.un(UnOp::ZeroExt { from: to }, value, from),
-            _ => value,
-        }])
-    }
-
-    fn binary(&mut self, op: BinOp) -> Read<Vec<Temp>> {
-        self.flags();
-        let (ty, bits) = self.scalar()?;
-        let a = self.value(&ty)?;
-        self.expect(",")?;
-        let b = self.value(&ty)?;
-        let (a, b) = (one(&a)?, one(&b)?);
-        Ok(vec![match op {
-            BinOp::DivU | BinOp::DivS | BinOp::RemU | BinOp::RemS => self.e.divide(op, a, b, bits),
-            _ => self.e.bin(op, a, b, bits),
-        }])
-    }
-
-    fn icmp(&mut self) -> Read<Vec<Temp>> {
-        self.flags();
-        let (op, swapped) = match self.take() {
-            "eq" => (BinOp::Eq, false),
-            "ne" => (BinOp::Ne, false),
-            "ult" => (BinOp::LtU, false),
-            "ule" => (BinOp::LeU, false),
-            "ugt" => (BinOp::LtU, true),
-            "uge" => (BinOp::LeU, true),
-            "slt" => (BinOp::LtS, false),
-            "sle" => (BinOp::LeS, false),
-            "sgt" => (BinOp::LtS, true),
-            "sge" => (BinOp::LeS, true),
-            other => return Err(format!("expected a comparison such as `eq`, found `{other}`")),
-        };
-        let (ty, bits) = self.scalar()?;
-        let a = self.value(&ty)?;
-        self.expect(",")?;
-        let b = self.value(&ty)?;
-        let (a, b) = (one(&a)?, one(&b)?);
-        let (a, b) = if swapped { (b, a) } else { (a, b) };
-        Ok(vec![self.e.bin(op, a, b, bits)])
-    }
-
-    /// A comparison of numbers in floating point. One that is ordered (`o...`) does not hold where one of them is no
-    /// number, and the other kind is what is left of its opposite.
-    fn fcmp(&mut self) -> Read<Temp> {
-        self.flags();
-        let name = self.take();
-        let (ty, bits) = self.scalar()?;
-        let a = self.value(&ty)?;
-        self.expect(",")?;
-        let b = self.value(&ty)?;
-        let (a, b) = (one(&a)?, one(&b)?);
-        let (ordered, holds) = match name {
-            "false" => return Ok(self.e.int(0)),
-            "true" => return Ok(self.e.int(1)),
-            "oeq" => ("eq", true),
-            "une" => ("eq", false),
-            "olt" => ("lt", true),
-            "uge" => ("lt", false),
-            "ole" => ("le", true),
-            "ugt" => ("le", false),
-            "ogt" => ("gt", true),
-            "ule" => ("gt", false),
-            "oge" => ("ge", true),
-            "ult" => ("ge", false),
-            "one" => ("ne", true),
-            "ueq" => ("ne", false),
-            "ord" => ("ord", true),
-            "uno" => ("ord", false),
-            other => return Err(format!("expected a comparison such as `oeq`, found `{other}`")),
-        };
-        let e = &mut self.e;
-        let found = match ordered {
-            "eq" => e.bin(BinOp::FloatEq, a, b, bits),
-            "lt" => e.bin(BinOp::FloatLt, a, b, bits),
-            "le" => e.bin(BinOp::FloatLe, a, b, bits),
-            "gt" => e.bin(BinOp::FloatLt, b, a, bits),
-            "ge" => e.bin(BinOp::FloatLe, b, a, bits),
-            "ne" => {
-                let (less, more) =
-                    (e.bin(BinOp::FloatLt, a, b, bits), e.bin(BinOp::FloatLt, b, a, bits));
-                e.bin(BinOp::Or, less, more, 1)
-            }
-            // A NaN is not equal to itself.
-            _ => {
-                let (left, right) =
-                    (e.bin(BinOp::FloatEq, a, a, bits), e.bin(BinOp::FloatEq, b, b, bits));
-                e.bin(BinOp::And, left, right, 1)
-            }
-        };
-        Ok(if holds { found } else { self.e.bin_int(BinOp::Xor, found, 1, 1) })
-    }
-
-    /// The sign is a bit, of what is no number, too.
-    fn fneg(&mut self) -> Read<Temp> {
-        self.flags();
-        let (ty, bits) = self.scalar()?;
-        let value = self.value(&ty)?;
-        let value = one(&value)?;
-        Ok(self.e.bin_int(BinOp::Xor, value, 1 << (bits - 1), bits))
-    }
-
-    fn select(&mut self) -> Read<Vec<Temp>> {
-        self.flags();
-        let (_, cond) = self.typed()?;
-        let cond = one(&cond)?;
-        self.expect(",")?;
-        let (_, yes) = self.typed()?;
-        self.expect(",")?;
-        let (_, no) = self.typed()?;
-        Ok(yes.into_iter().zip(no).map(|(y, n)| self.e.select(cond, y, n)).collect())
-    }
-
-    /// The scalars of a part of an aggregate, by the indices that follow.
-    fn part(&mut self, ty: &Type) -> Read<std::ops::Range<usize>> {
-        let (mut ty, mut first) = (ty.clone(), 0);
-        while self.peek() == "," && !self.behind_instruction() {
-            self.pos += 1;
-            let index = self.number()? as usize;
-            let missing = || format!("the aggregate has no part {index}");
-            for before in 0..index.min(ty.parts()) {
-                first += ty.part(before).map_or(0, Type::count) as usize;
-            }
-            ty = ty.part(index).ok_or_else(missing)?.clone();
-        }
-        Ok(first..first + ty.count() as usize)
-    }
-
-    fn extractvalue(&mut self) -> Read<Vec<Temp>> {
-        let (ty, values) = self.typed()?;
-        let part = self.part(&ty)?;
-        values.get(part).map(<[Temp]>::to_vec).ok_or_else(|| "expected an aggregate".into())
-    }
-
-    fn insertvalue(&mut self) -> Read<Vec<Temp>> {
-        let (ty, mut values) = self.typed()?;
-        self.expect(",")?;
-        let (_, new) = self.typed()?;
-        let part = self.part(&ty)?;
-        if values.get(part.clone()).is_none_or(|old| old.len() != new.len()) {
-            return Err("expected a value of the part's type".into());
-        }
-        values.splice(part, new);
-        Ok(values)
     }
 
     /// All phi instructions of a block take their values at once; the first one stands for them.
@@ -941,34 +697,7 @@ impl<'a> Lower<'a> {
             return Ok(vec![self.e.select(below, negative, a)]);
         }
         if starts(&["llvm.memcpy.", "llvm.memmove.", "llvm.memset."]) {
-            let volatile = literals.get(3) == Some(&"true");
-            let tags = if volatile { tag::C_VOLATILE } else { Tags::NONE };
-            let size: u64 = literals
-                .get(2)
-                .and_then(|n| n.parse().ok())
-                .filter(|n| *n <= MOST_COPIED)
-                .ok_or_else(|| format!("unsupported: `{name}` of unknown or great size"))?;
-            let (to, from) = (arg(0)?, arg(1)?);
-            if starts(&["llvm.memset."]) {
-                let ones = self.e.int(u128::from(u64::MAX / 0xff));
-                let byte = self.e.bin_int(BinOp::And, from, 0xff, 64);
-                let pattern = self.e.bin(BinOp::Mul, byte, ones, 64);
-                for (at, n) in pieces(size, self.pointer / 8) {
-                    let to = self.e.add_int(to, at as i64, self.pointer);
-                    self.e.store(to, pattern, n, tags);
-                }
-                return Ok(Vec::new());
-            }
-            // All is read before any of it is written, as of memory that overlaps.
-            let mut read = Vec::new();
-            for (at, n) in pieces(size, self.pointer / 8) {
-                let from = self.e.add_int(from, at as i64, self.pointer);
-                read.push((at, n, self.e.load(from, n, tags)));
-            }
-            for (at, n, value) in read {
-                let to = self.e.add_int(to, at as i64, self.pointer);
-                self.e.store(to, value, n, tags);
-            }
+            self.memory(name, arg(0)?, arg(1)?, literals)?;
             return Ok(Vec::new());
         }
         if let Some(operation) = name.strip_prefix("__atomic_") {
@@ -985,117 +714,6 @@ impl<'a> Lower<'a> {
     }
 }
 
-impl Lower<'_> {
-    /// An operation of `libatomic`, which compilers call for objects that they do not access
-    /// themselves: with its size in its name and values by value, or with the size as the first
-    /// argument and values through pointers.
-    fn library(
-        &mut self,
-        operation: &str,
-        ty: &Type,
-        args: &[(Type, Vec<Temp>)],
-        literals: &[&str],
-    ) -> Read<Vec<Temp>> {
-        let unknown = || format!("unsupported: the library's `__atomic_{operation}`");
-        let sized =
-            operation.rsplit_once('_').and_then(|(op, n)| Some((op, n.parse::<u8>().ok()?)));
-        let (op, size, first, by_value) = match sized {
-            Some((op, size)) => (op, size, 0, true),
-            None => {
-                let size = literals.first().and_then(|n| n.parse().ok()).ok_or_else(unknown)?;
-                (operation, size, 1, false)
-            }
-        };
-        let bits = match size {
-            1 | 2 | 4 | 8 | 16 => size * 8,
-            _ => return Err(unknown()),
-        };
-        let arg = |i: usize| args.get(first + i).ok_or_else(unknown).and_then(|(_, v)| one(v));
-        let order = |i: usize| -> Read<Tags> {
-            let of = [tag::C_RLX, tag::C_ACQ, tag::C_ACQ, tag::C_REL, tag::C_ACQ_REL, tag::C_SC];
-            let number = literals.get(first + i).and_then(|n| n.parse::<usize>().ok());
-            number.and_then(|n| of.get(n)).map(|t| *t | tag::C_A).ok_or_else(unknown)
-        };
-        // A value that is given, by itself or through a pointer.
-        let given = |this: &mut Self, i: usize| -> Read<Temp> {
-            let value = arg(i)?;
-            Ok(if by_value { value } else { this.e.load(value, size, Tags::NONE) })
-        };
-        let addr = arg(0)?;
-        match op {
-            "load" => {
-                let value = self.e.load(addr, size, order(if by_value { 1 } else { 2 })?);
-                if !by_value {
-                    self.e.store(arg(1)?, value, size, Tags::NONE);
-                }
-                Ok(if by_value { vec![value] } else { Vec::new() })
-            }
-            "store" => {
-                let value = given(self, 1)?;
-                self.e.store(addr, value, size, order(2)?);
-                Ok(Vec::new())
-            }
-            "exchange" => {
-                let (new, dst) = (given(self, 1)?, self.e.temp());
-                let tags = order(if by_value { 2 } else { 3 })?;
-                self.e.op(Op::Rmw { dst, addr, size, tags, body: Vec::new(), new });
-                if !by_value {
-                    self.e.store(arg(2)?, dst, size, Tags::NONE);
-                }
-                Ok(if by_value { vec![dst] } else { Vec::new() })
-            }
-            "compare_exchange" => {
-                let want = self.e.load(arg(1)?, size, Tags::NONE);
-                let new = given(self, 2)?;
-                let (success, failure) = (order(3)?, order(4)?);
-                let swap = Swap { addr, size, bits, want, new, weak: false, success, failure };
-                let (old, ok) = self.e.compare_exchange(&swap);
-                let expected = arg(1)?;
-                let no = self.e.block(|e| e.store(expected, old, size, Tags::NONE));
-                self.e.op(Op::If { cond: ok, yes: Vec::new(), no });
-                Ok(vec![ok])
-            }
-            _ => {
-                let (op, new_value) = match (op.strip_prefix("fetch_"), op.strip_suffix("_fetch")) {
-                    (Some(op), _) => (op, false),
-                    (None, Some(op)) => (op, true),
-                    (None, None) => return Err(unknown()),
-                };
-                let op = match op {
-                    "add" => BinOp::Add,
-                    "sub" => BinOp::Sub,
-                    "and" => BinOp::And,
-                    "or" => BinOp::Or,
-                    "xor" => BinOp::Xor,
-                    _ => return Err(unknown()),
-                };
-                if *ty == Type::Void || !by_value {
-                    return Err(unknown());
-                }
-                let (value, dst, tags) = (arg(1)?, self.e.temp(), order(2)?);
-                let mut new = value;
-                let body = self.e.block(|e| new = e.bin(op, dst, value, bits));
-                self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
-                Ok(vec![if new_value { self.e.bin(op, dst, value, bits) } else { dst }])
-            }
-        }
-    }
-}
-
-/// Pieces of a run of bytes that are accessed at once: words, each as wide as a pointer, and what is left.
-fn pieces(size: u64, word: u8) -> Vec<(u64, u8)> {
-    let (mut at, mut out) = (0, Vec::new());
-    while at < size {
-        let n = [8, 4, 2, 1]
-            .into_iter()
-            .find(|n| *n <= word && u64::from(*n) <= size - at)
-            .unwrap_or(1);
-        out.push((at, n));
-        at += u64::from(n);
-    }
-    out
-}
-
 fn first(values: &[Temp]) -> Result<Temp, &'static str> {
     match values {
         [one] => Ok(*one),
@@ -1110,36 +728,13 @@ fn one(values: &[Temp]) -> Read<Temp> {
     }
 }
 
-/// The bytes of an access to so many bits.
-fn bytes(bits: u8) -> Read<u8> {
-    let size = bits.div_ceil(8);
-    match size.is_power_of_two() && size <= 16 {
-        true => Ok(size),
-        false => Err(format!("unsupported: an access to {bits} bits")),
+/// The bits of a scalar, or of a vector's lanes.
+fn lane(ty: &Type) -> Option<u8> {
+    match ty {
+        Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Some(*bits),
+        Type::Vector(_, of) => lane(of),
+        _ => None,
     }
-}
-
-fn binary(name: &str) -> Option<BinOp> {
-    Some(match name {
-        "add" => BinOp::Add,
-        "sub" => BinOp::Sub,
-        "mul" => BinOp::Mul,
-        "udiv" => BinOp::DivU,
-        "sdiv" => BinOp::DivS,
-        "urem" => BinOp::RemU,
-        "srem" => BinOp::RemS,
-        "and" => BinOp::And,
-        "or" => BinOp::Or,
-        "xor" => BinOp::Xor,
-        "shl" => BinOp::Shl,
-        "lshr" => BinOp::Shr,
-        "ashr" => BinOp::Sar,
-        "fadd" => BinOp::FloatAdd,
-        "fsub" => BinOp::FloatSub,
-        "fmul" => BinOp::FloatMul,
-        "fdiv" => BinOp::FloatDiv,
-        _ => return None,
-    })
 }
 
 /// The bits of a number in floating point: as a decimal number, or by the bits that it has as a `double`, whichever

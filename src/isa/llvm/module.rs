@@ -86,15 +86,16 @@ impl Module {
         let mut module = Module { assumes, ..Module::default() };
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
-            let words = tokens(line);
+            let mut words = tokens(line);
             if let Some(layout) = line.strip_prefix("target datalayout = ") {
                 let mut parts = layout.trim_matches('"').split('-');
                 module.is_narrow = parts.any(|part| part.starts_with("p:32:"));
             }
             match words[..] {
                 ["define", ..] => {
+                    let body = head(&mut words, &mut lines)?;
                     let name = name_of(&words)?;
-                    let function = Function::read(&words, &mut lines)
+                    let function = Function::read(&words[..body], &words[body + 1..], &mut lines)
                         .map_err(|e| format!("the function {name}: {e}"))?;
                     if module.functions.len() >= MOST_FUNCTIONS {
                         return Err("unsupported: a module of so many functions".into());
@@ -124,6 +125,23 @@ impl Module {
     }
 }
 
+/// Reads on to the brace that opens the body of a definition, and gives its place.
+fn head<'t>(
+    words: &mut Vec<&'t str>,
+    lines: &mut impl Iterator<Item = &'t str>,
+) -> Result<usize, String> {
+    loop {
+        let at = words.iter().position(|w| w.starts_with('@'));
+        let behind = at.and_then(|at| Some(at + 1 + skip(&words[at + 1..])?));
+        let body =
+            behind.and_then(|from| Some(from + words[from..].iter().position(|w| *w == "{")?));
+        match body {
+            Some(body) => return Ok(body),
+            None => words.extend(tokens(lines.next().ok_or("a function without a body")?)),
+        }
+    }
+}
+
 /// The name in the head of a definition.
 fn name_of(words: &[&str]) -> Result<String, String> {
     let at = words.iter().position(|w| w.starts_with('@'));
@@ -145,9 +163,10 @@ impl Declared {
 }
 
 impl Function {
-    /// Reads a function from its head and the lines after it.
+    /// Reads a function from its head, the words behind the brace there, and the lines after it.
     fn read<'t>(
         head: &[&str],
+        first: &[&'t str],
         lines: &mut impl Iterator<Item = &'t str>,
     ) -> Result<Function, String> {
         let at = head.iter().position(|w| w.starts_with('@')).unwrap_or(0);
@@ -156,14 +175,11 @@ impl Function {
         let returns = head[1..at.max(1)].iter().map(|w| w.to_string()).collect();
         // An entry block without a name has the number after those of the parameters.
         let number = |p: &String| p.strip_prefix('%').and_then(|n| n.parse::<u32>().ok());
-        let first = params.iter().filter_map(number).max().map_or(0, |n| n + 1);
-        let mut blocks = vec![Block { name: format!("%{first}"), instructions: Vec::new() }];
+        let entry = params.iter().filter_map(number).max().map_or(0, |n| n + 1);
+        let mut blocks = vec![Block { name: format!("%{entry}"), instructions: Vec::new() }];
         let mut named = false;
-        while let Some(line) = lines.next() {
-            if line.starts_with('}') {
-                return Ok(Function { params, heads, returns, blocks });
-            }
-            let mut words = tokens(line);
+        let mut words = first.to_vec();
+        loop {
             if let [name, ":", ..] = words[..] {
                 let block = Block { name: format!("%{name}"), instructions: Vec::new() };
                 match !named && blocks.len() == 1 && blocks[0].instructions.is_empty() {
@@ -173,27 +189,55 @@ impl Function {
                 named = true;
                 words.drain(..2);
             }
-            // A switch continues until its list is closed.
-            while opens(&words) {
-                let next = lines.next().ok_or("a list that is not closed")?;
-                words.extend(tokens(next));
+            let mut next = || lines.next().map(tokens).ok_or("its end is missing");
+            // An instruction goes on until its brackets are closed.
+            let end = loop {
+                match brackets(&words) {
+                    Brackets::Open => words.extend(next()?),
+                    Brackets::Closed if words.last() == Some(&",") => words.extend(next()?),
+                    Brackets::Closed => break words.len(),
+                    Brackets::Over(at) => break at,
+                }
+            };
+            let instruction = &words[..end];
+            let silent = instruction.first().is_none_or(|w| w.starts_with("#dbg"));
+            if !silent
+                && !is_mark(instruction)
+                && let Some(block) = blocks.last_mut()
+            {
+                block.instructions.push(plain(instruction));
             }
-            if words.is_empty() || words[0].starts_with("#dbg") || is_mark(&words) {
-                continue;
-            }
-            let instruction = plain(&words);
-            if let Some(block) = blocks.last_mut() {
-                block.instructions.push(instruction);
+            match words.get(end..) {
+                None | Some([]) => words = next()?,
+                Some(["}"]) => return Ok(Function { params, heads, returns, blocks }),
+                Some(rest) => {
+                    return Err(format!("expected its end, found `{}`", rest.join(" ")));
+                }
             }
         }
-        Err("its end is missing".into())
     }
 }
 
-/// Whether a bracket is still open at the end of a line.
-fn opens(words: &[&str]) -> bool {
-    let count = |sign: &str| words.iter().filter(|w| **w == sign).count();
-    count("[") > count("]")
+/// The brackets of an instruction.
+enum Brackets {
+    /// One is still open.
+    Open,
+    Closed,
+    /// The word here closes one that the instruction does not open.
+    Over(usize),
+}
+
+fn brackets(words: &[&str]) -> Brackets {
+    let mut open = 0usize;
+    for (at, word) in words.iter().enumerate() {
+        match *word {
+            "(" | "[" | "{" | "<" => open += 1,
+            ")" | "]" | "}" | ">" if open == 0 => return Brackets::Over(at),
+            ")" | "]" | "}" | ">" => open -= 1,
+            _ => {}
+        }
+    }
+    if open > 0 { Brackets::Open } else { Brackets::Closed }
 }
 
 /// Whether an instruction is a call that does nothing.
@@ -223,11 +267,12 @@ fn split<'w>(words: &'w [&'w str]) -> Vec<&'w [&'w str]> {
     out
 }
 
-/// The parameters in a list in parentheses: the name of each, and the words before it.
+/// The parameters in a list in parentheses: the name of each, and the words before it. Those without a name are
+/// numbered. What may be given in addition (`...`) has no name.
 fn parameters(words: &[&str]) -> Result<Vec<(String, Vec<String>)>, String> {
     let len = skip(words).ok_or("its list of parameters is not closed")?;
     let mut out = Vec::new();
-    let mut from = 1;
+    let (mut from, mut unnamed) = (1, 0..);
     let mut depth = 0usize;
     for i in 1..len {
         match words[i] {
@@ -239,11 +284,11 @@ fn parameters(words: &[&str]) -> Result<Vec<(String, Vec<String>)>, String> {
                         let head = head.iter().map(|w| w.to_string()).collect();
                         out.push((name.to_string(), head));
                     }
-                    Some((&"...", _)) => {
-                        return Err("unsupported: a variable number of parameters".into());
+                    Some((&"...", _)) | None => {}
+                    Some(_) => {
+                        let head = words[from..i].iter().map(|w| w.to_string()).collect();
+                        out.push((format!("%{}", unnamed.next().unwrap_or(0)), head));
                     }
-                    Some(_) => return Err("a parameter without a name".into()),
-                    None => {}
                 }
                 from = i + 1;
             }
@@ -329,9 +374,27 @@ attributes #1 = { memory(read) }
     }
 
     #[test]
+    fn lines_may_be_broken_anywhere() {
+        for text in [
+            "define { i32, i32 } @f(ptr %x,\n  i32) #0 {\nentry:\n call void @g(ptr %x,\n i32 %0)\n ret void\n  }",
+            "define { i32, i32 }\n@f(ptr %x, i32, ...)\n{ entry: call void @g(ptr %x, i32 %0)\nret void }",
+        ] {
+            let module = Module::read(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let f = &module.functions["@f"];
+            assert_eq!(
+                (f.params.join(" "), f.returns.join(" ")),
+                ("%x %0".into(), "{ i32 , i32 }".into())
+            );
+            let lines: Vec<String> = f.blocks[0].instructions.iter().map(|l| l.join(" ")).collect();
+            assert_eq!((&*f.blocks[0].name, f.blocks.len()), ("%entry", 1));
+            assert_eq!(lines, ["call void @g ( ptr %x , i32 %0 )", "ret void"]);
+        }
+    }
+
+    #[test]
     fn broken_text_is_an_error() {
         assert!(Module::read("define void @f() {\n ret void\n").is_err());
-        assert!(Module::read("define void @f(i32) {\n}\n").is_err());
+        assert!(Module::read("define void @f() {\n ret void\n} ret void\n").is_err());
         assert!(Module::read("define void @f(\n").is_err());
         assert!(Module::read("define void () {\n}\n").is_err());
     }

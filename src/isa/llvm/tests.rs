@@ -155,6 +155,48 @@ fn copies_move_words_and_what_is_left() {
     assert_eq!(stores.collect::<Vec<_>>(), [8, 4, 2, 1]);
 }
 
+/// Elements are accessed as a whole, and atomically.
+#[test]
+fn elements_are_copied_atomically() {
+    let mut machine = Machine::default();
+    machine.run(
+        &WIDE,
+        "call void @llvm.memset.element.unordered.atomic.p0.i64(ptr align 16 @a, i8 7, i64 32, i32 16)
+         call void @llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr @b, ptr @a, i64 4, i32 2)
+         store atomic elementwise <2 x i64> zeroinitializer, ptr @c unordered, align 16
+         %r = load i64, ptr @b",
+    );
+    assert_eq!(machine.reg("%r"), 0x0707_0707);
+    let atomic = machine.events.iter().filter(|e| e.tags == tag::C_A | tag::UNORDERED);
+    assert_eq!(atomic.map(|e| e.size).collect::<Vec<_>>(), [16, 16, 2, 2, 2, 2, 8, 8]);
+}
+
+/// Memory holds the lanes one behind the other, the first one lowest.
+#[test]
+fn vectors_are_computed_lane_by_lane() {
+    let vector = "%v = add <2 x i32> <i32 1, i32 -1>, splat (i32 2)\n";
+    for (text, expected) in [
+        ("%r = bitcast <2 x i32> %v to i64", 0x1_0000_0003),
+        ("%r = extractelement <2 x i32> %v, i64 1", 1),
+        (
+            "%c = icmp ugt <2 x i32> %v, <i32 2, i32 2>\n%s = select <2 x i1> %c, <2 x i32> %v, <2 x i32> zeroinitializer\n%r = bitcast <2 x i32> %s to i64",
+            3,
+        ),
+        (
+            "%s = insertelement <2 x i32> %v, i32 9, i32 0\n%t = shufflevector <2 x i32> %s, <2 x i32> poison, <2 x i32> <i32 1, i32 0>\n%r = bitcast <2 x i32> %t to i64",
+            0x9_0000_0001,
+        ),
+        ("store <2 x i32> %v, ptr @x\n%r = load atomic i64, ptr @x monotonic", 0x1_0000_0003),
+        (
+            "store atomic <2 x i32> %v, ptr @x release, align 8\n%w = load <2 x i32>, ptr @x\n%r = extractelement <2 x i32> %w, i32 0",
+            3,
+        ),
+        ("%w = zext <2 x i32> %v to <2 x i64>\n%r = extractelement <2 x i64> %w, i32 1", 1),
+    ] {
+        assert_eq!(value(&(vector.to_string() + text)), expected, "{text}");
+    }
+}
+
 /// Both forms of the library's operations leave what the instruction would.
 #[test]
 fn the_librarys_operations_are_accesses() {
@@ -185,7 +227,8 @@ fn the_librarys_operations_are_accesses() {
 fn what_is_not_understood_is_named() {
     for (text, part) in [
         ("%r = frem float 1.0, 2.0", "`frem`"),
-        ("%r = load <2 x i32>, ptr @x", "vectors"),
+        ("%r = load <vscale x 2 x i32>, ptr @x", "vectors"),
+        ("%r = load atomic { i32, i32 }, ptr @x monotonic", "such a type"),
         ("%r = load i24, ptr @x", "24 bits"),
         ("call void @foo()", "`foo`"),
         ("call void @llvm.trap()", "llvm.trap"),

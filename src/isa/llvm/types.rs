@@ -22,6 +22,8 @@ pub enum Type {
     Float(u8),
     /// So many elements of a type.
     Array(u64, Box<Type>),
+    /// The same, to compute with: so many lanes of whole bytes.
+    Vector(u64, Box<Type>),
     /// Fields, one after the other.
     Struct {
         /// The types of the fields.
@@ -63,6 +65,7 @@ impl Type {
             Type::Int(bits) => u64::from(bits.div_ceil(8)).next_power_of_two(),
             Type::Pointer(bits) | Type::Float(bits) => u64::from(bits / 8),
             Type::Array(n, of) => of.size().saturating_mul(*n),
+            Type::Vector(n, of) => of.size().saturating_mul(*n).next_power_of_two(),
             Type::Struct { .. } => round(self.end(), self.align()),
         }
     }
@@ -71,6 +74,7 @@ impl Type {
         match self {
             Type::Void => 1,
             Type::Int(_) | Type::Pointer(_) | Type::Float(_) => self.size().min(16),
+            Type::Vector(..) => self.size(),
             Type::Array(_, of) => of.align(),
             Type::Struct { packed: true, .. } => 1,
             Type::Struct { fields, .. } => fields.iter().map(Type::align).max().unwrap_or(1),
@@ -90,7 +94,7 @@ impl Type {
     /// Where an element or a field begins.
     pub fn offset(&self, index: usize) -> u64 {
         match self {
-            Type::Array(_, of) => of.size().saturating_mul(index as u64),
+            Type::Array(_, of) | Type::Vector(_, of) => of.size().saturating_mul(index as u64),
             Type::Struct { fields, packed } => {
                 let mut at: u64 = 0;
                 for (i, field) in fields.iter().enumerate() {
@@ -109,7 +113,7 @@ impl Type {
     /// The type of an element or a field.
     pub fn part(&self, index: usize) -> Option<&Type> {
         match self {
-            Type::Array(n, of) if (index as u64) < *n => Some(of),
+            Type::Array(n, of) | Type::Vector(n, of) if (index as u64) < *n => Some(of),
             Type::Struct { fields, .. } => fields.get(index),
             _ => None,
         }
@@ -118,7 +122,7 @@ impl Type {
     /// How many parts an aggregate has.
     pub fn parts(&self) -> usize {
         match self {
-            Type::Array(n, _) => *n as usize,
+            Type::Array(n, _) | Type::Vector(n, _) => *n as usize,
             Type::Struct { fields, .. } => fields.len(),
             _ => 0,
         }
@@ -137,7 +141,7 @@ impl Type {
             Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => {
                 out.push(Scalar { bits: *bits, at });
             }
-            Type::Array(..) | Type::Struct { .. } => {
+            Type::Array(..) | Type::Vector(..) | Type::Struct { .. } => {
                 for i in 0..self.parts() {
                     if let Some(part) = self.part(i) {
                         part.collect(at + self.offset(i), out);
@@ -152,7 +156,7 @@ impl Type {
         match self {
             Type::Void => 0,
             Type::Int(_) | Type::Pointer(_) | Type::Float(_) => 1,
-            Type::Array(n, of) => of.count().saturating_mul(*n),
+            Type::Array(n, of) | Type::Vector(n, of) => of.count().saturating_mul(*n),
             Type::Struct { fields, .. } => fields.iter().map(Type::count).sum(),
         }
     }
@@ -219,7 +223,22 @@ fn plain(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), St
                 _ => Err("expected `>` behind a packed structure".into()),
             }
         }
-        ["<", ..] => Err("unsupported: vectors".into()),
+        ["<", "vscale", ..] => {
+            Err("unsupported: vectors of a length that the machine tells".into())
+        }
+        ["<", count, "x", ..] => {
+            let count = count.parse().map_err(|_| format!("`{count}` is no number of lanes"))?;
+            let (of, n) = read(&tokens[3..], pointer, depth + 1)?;
+            match (&of, tokens.get(n + 3)) {
+                (Type::Int(bits), _) if bits % 8 != 0 => {
+                    Err("unsupported: vectors of lanes that are no bytes".into())
+                }
+                (Type::Int(_) | Type::Pointer(_) | Type::Float(_), Some(&">")) => {
+                    bounded(Type::Vector(count, Box::new(of)), n + 4)
+                }
+                _ => Err("expected `>` behind a vector's type".into()),
+            }
+        }
         ["[", count, "x", ..] => {
             let count = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
             let (of, n) = read(&tokens[3..], pointer, depth + 1)?;
@@ -287,6 +306,7 @@ mod tests {
         let pair = of("{ i8, i32, [2 x i16], ptr, i64 }", 32);
         assert_eq!((0..5).map(|i| pair.offset(i)).collect::<Vec<_>>(), [0, 4, 8, 12, 16]);
         assert_eq!(ty("<{ i8, i32 }>").size(), 5);
+        assert_eq!((ty("<3 x i32>").size(), ty("{ i8, <2 x i32> }").offset(1)), (16, 8));
         assert_eq!(
             ty("{ i32, i1 }").scalars(),
             [Scalar { bits: 32, at: 0 }, Scalar { bits: 1, at: 4 }]
@@ -302,7 +322,12 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named() {
-        for (text, why) in [("<2 x i32>", "vectors"), ("half", "half"), ("i256", "i256")] {
+        for (text, why) in [
+            ("<vscale x 2 x i32>", "vectors"),
+            ("<8 x i1>", "lanes"),
+            ("half", "half"),
+            ("i256", "i256"),
+        ] {
             let e = Type::read(&tokens(text), 64).expect_err(text);
             assert!(e.contains("unsupported") && e.contains(why), "{e}");
         }

@@ -1,21 +1,31 @@
 //! The cases of `tests/tv`: pairs of functions, each with the answer that its source says. A case begins with a line
-//! `## NAME`, then lines `# expect: refuted|holds|same|not understood`, `# model: NAME` (llvm-lb if it says nothing)
-//! and `# source: ...`, and then a module with `@src` and `@tgt`. The tables have a cell in each line, of which
-//! the functions are made here.
+//! `## NAME`, then lines `# expect: refuted|holds|same|not understood`, `# model: NAME` (llvm-lb if it says nothing),
+//! `# accesses: N` where fewer than usual are tried, and `# source: ...`, and then a module with `@src` and `@tgt`. The
+//! tables have a cell in each line, of which the functions are made here.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests look at files, and say what they find"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use litmake_isa::llvm::module::Module;
+use litmake_tv::context::Bound;
 use litmake_tv::judge::{Answer, Court, Evidence, Report, Settings};
 use litmake_tv::pair;
+
+/// The largest contexts that the command tries.
+const USUAL: Bound = Bound { threads: 2, accesses: 4 };
 
 struct Case {
     place: String,
     expect: String,
     model: String,
+    accesses: usize,
     text: String,
 }
 
@@ -37,6 +47,7 @@ fn cases(file: &Path) -> Vec<Case> {
             place: format!("{name}: {title}"),
             expect: told("expect").expect("an answer").to_string(),
             model: told("model").unwrap_or("llvm-lb").to_string(),
+            accesses: told("accesses").map_or(USUAL.accesses, |n| n.parse().expect("a number")),
             text: code.join("\n"),
         });
     }
@@ -62,6 +73,7 @@ fn cells(file: &Path) -> Vec<Case> {
             place: format!("{model}: {change} {first} {second}"),
             expect: if expect == "legal" { "holds" } else { "refuted" }.to_string(),
             model: model.to_string(),
+            accesses: USUAL.accesses,
             text: define("src", &before) + &define("tgt", &after),
         }
     };
@@ -175,27 +187,13 @@ fn details(report: &Report) -> String {
     }
 }
 
-#[test]
-fn every_case_has_the_answer_of_its_source() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tv");
-    let wanted = std::env::var("LITMAKE_TV_CASE").ok();
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the folder")
-        .map(|e| e.expect("an entry").path())
-        .collect();
-    files.sort();
-    let of = |file: &std::path::PathBuf| match file.extension().and_then(|e| e.to_str()) {
-        Some("cases") => cases(file),
-        Some("table") => cells(file),
-        _ => panic!("{} is neither cases nor a table", file.display()),
-    };
-    let mut all: Vec<Case> = files.iter().flat_map(of).collect();
-    all.retain(|case| wanted.as_ref().is_none_or(|w| case.place.contains(w)));
-    assert!(!all.is_empty(), "no case");
-    let (mut wrong, mut courts) = (Vec::new(), BTreeMap::<String, Court>::new());
-    for case in &all {
-        let court = courts.entry(case.model.clone()).or_insert_with(|| {
-            let settings = Settings { model: case.model.clone(), ..Settings::default() };
+/// Judges the cases that no other thread has taken, and says which have another answer than their source.
+fn judged(all: &[Case], next: &AtomicUsize, show: bool) -> Vec<String> {
+    let (mut wrong, mut courts) = (Vec::new(), BTreeMap::<(&str, usize), Court>::new());
+    while let Some(case) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let court = courts.entry((&case.model, case.accesses)).or_insert_with(|| {
+            let bound = Bound { accesses: case.accesses, ..USUAL };
+            let settings = Settings { model: case.model.clone(), bound, ..Settings::default() };
             Court::new(settings).expect("loads")
         });
         let module = Module::read(&case.text).unwrap_or_else(|e| panic!("{}: {e}", case.place));
@@ -213,10 +211,37 @@ fn every_case_has_the_answer_of_its_source() {
         if found != case.expect {
             let details = details(&report);
             wrong.push(format!("{}: expected {}, {details}", case.place, case.expect));
-        } else if wanted.is_some() {
+        } else if show {
             println!("{}", details(&report));
         }
     }
+    wrong
+}
+
+#[test]
+fn every_case_has_the_answer_of_its_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tv");
+    let wanted = std::env::var("LITMAKE_TV_CASE").ok();
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|e| e.expect("an entry").path())
+        .collect();
+    files.sort();
+    let of = |file: &std::path::PathBuf| match file.extension().and_then(|e| e.to_str()) {
+        Some("cases") => cases(file),
+        Some("table") => cells(file),
+        _ => panic!("{} is neither cases nor a table", file.display()),
+    };
+    let mut all: Vec<Case> = files.iter().flat_map(of).collect();
+    all.retain(|case| wanted.as_ref().is_none_or(|w| case.place.contains(w)));
+    assert!(!all.is_empty(), "no case");
+    let next = AtomicUsize::new(0);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let one = || judged(&all, &next, wanted.is_some());
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        started.into_iter().flat_map(|thread| thread.join().expect("a thread's cases")).collect()
+    });
     assert!(
         wrong.is_empty(),
         "{} of {} are wrong:\n{}",

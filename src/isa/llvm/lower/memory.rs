@@ -1,0 +1,308 @@
+//! Accesses to memory: loads, stores, read-modify-writes and fences, copies of memory, and the operations of
+//! `libatomic`. It does not know what is computed with the values.
+
+use super::super::types::Type;
+use super::{Lower, Read, lane, one};
+use crate::microcode::{Emit, Swap, mask};
+use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, tag};
+
+/// A copy of more bytes is refused.
+const MOST_COPIED: u64 = 256;
+
+impl Lower<'_> {
+    pub(super) fn load(&mut self) -> Read<Vec<Temp>> {
+        let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
+        let by_lane = self.eat("elementwise");
+        let ty = self.ty()?;
+        self.expect(",")?;
+        let address = self.pointer()?;
+        let tags = self.access(atomic, volatile)?;
+        match atomic && !by_lane && ty.count() > 1 {
+            true => {
+                let size = whole(&ty)?;
+                let value = self.e.load(address, size, tags);
+                self.lanes_of(value, &ty)
+            }
+            false => self.read_memory(&ty, address, tags),
+        }
+    }
+
+    pub(super) fn read_memory(&mut self, ty: &Type, address: Temp, tags: Tags) -> Read<Vec<Temp>> {
+        let mut out = Vec::new();
+        for part in ty.scalars() {
+            let size = bytes(part.bits)?;
+            let at = self.e.add_int(address, part.at as i64, self.pointer);
+            let value = self.e.load(at, size, tags);
+            out.push(match u16::from(part.bits) < 8 * u16::from(size) {
+                true => self.e.bin_int(BinOp::And, value, mask(part.bits), 8 * size),
+                false => value,
+            });
+        }
+        Ok(out)
+    }
+
+    pub(super) fn store(&mut self) -> Read<Vec<Temp>> {
+        let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
+        let by_lane = self.eat("elementwise");
+        let (ty, value) = self.typed()?;
+        self.expect(",")?;
+        let address = self.pointer()?;
+        let tags = self.access(atomic, volatile)?;
+        if atomic && !by_lane && ty.count() > 1 {
+            let size = whole(&ty)?;
+            let value = self.joined(&value, lane(&ty).unwrap_or(8))?;
+            self.e.store(address, value, size, tags);
+            return Ok(Vec::new());
+        }
+        for (part, value) in ty.scalars().iter().zip(value) {
+            let size = bytes(part.bits)?;
+            let at = self.e.add_int(address, part.at as i64, self.pointer);
+            self.e.store(at, value, size, tags);
+        }
+        Ok(Vec::new())
+    }
+
+    pub(super) fn atomicrmw(&mut self) -> Read<Vec<Temp>> {
+        let volatile = self.eat("volatile");
+        let op = self.take();
+        let addr = self.pointer()?;
+        self.expect(",")?;
+        let (ty, bits) = self.scalar()?;
+        let value = self.value(&ty)?;
+        let value = one(&value)?;
+        let tags = self.access(true, volatile)?;
+        let size = bytes(bits)?;
+        let dst = self.e.temp();
+        let bin = |op| move |e: &mut Emit| e.bin(op, dst, value, bits);
+        let mut new = value;
+        let body = match op {
+            "xchg" => Vec::new(),
+            "nand" => self.e.block(|e| {
+                let both = bin(BinOp::And)(e);
+                new = e.un(UnOp::Not, both, bits);
+            }),
+            _ => {
+                let op = match op {
+                    "add" => BinOp::Add,
+                    "sub" => BinOp::Sub,
+                    "and" => BinOp::And,
+                    "or" => BinOp::Or,
+                    "xor" => BinOp::Xor,
+                    "max" => BinOp::MaxS,
+                    "min" => BinOp::MinS,
+                    "umax" => BinOp::MaxU,
+                    "umin" => BinOp::MinU,
+                    _ => return Err(format!("unsupported: `atomicrmw {op}`")),
+                };
+                self.e.block(|e| new = bin(op)(e))
+            }
+        };
+        self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
+        Ok(vec![dst])
+    }
+
+    /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a
+    /// load of another one (a weak one, of any).
+    pub(super) fn cmpxchg(&mut self) -> Read<Vec<Temp>> {
+        let weak = self.eat("weak");
+        let volatile = self.eat("volatile");
+        let addr = self.pointer()?;
+        self.expect(",")?;
+        let (ty, bits) = self.scalar()?;
+        let want = self.value(&ty)?;
+        let want = one(&want)?;
+        self.expect(",")?;
+        let (_, new) = self.typed()?;
+        let new = one(&new)?;
+        let success = self.access(true, volatile)?;
+        let failure = self.order()? | success.among(tag::C_VOLATILE);
+        let size = bytes(bits)?;
+        let swap = Swap { addr, size, bits, want, new, weak, success, failure };
+        let (old, ok) = self.e.compare_exchange(&swap);
+        Ok(vec![old, ok])
+    }
+
+    pub(super) fn fence(&mut self) -> Read<Vec<Temp>> {
+        let single = self.single()?;
+        let order = self.order()?.without(tag::C_A);
+        let tags = if single { tag::C_SIGNAL } else { order };
+        self.e.op(Op::Fence { tags });
+        Ok(Vec::new())
+    }
+
+    /// Copies or fills memory: in words, or in elements of a size that is told, each of which is accessed atomically.
+    pub(super) fn memory(
+        &mut self,
+        name: &str,
+        to: Temp,
+        from: Temp,
+        literals: &[&str],
+    ) -> Read<()> {
+        let number = |i: usize| literals.get(i).and_then(|n| n.parse::<u64>().ok());
+        let size = number(2)
+            .filter(|n| *n <= MOST_COPIED)
+            .ok_or_else(|| format!("unsupported: `{name}` of unknown or great size"))?;
+        let (tags, parts) = match name.contains(".element.unordered.atomic.") {
+            true => {
+                let element = number(3)
+                    .filter(|n| matches!(n, 1 | 2 | 4 | 8 | 16) && size % n == 0)
+                    .ok_or_else(|| format!("unsupported: `{name}` of such elements"))?;
+                let parts = (0..size / element).map(|i| (i * element, element as u8)).collect();
+                (tag::UNORDERED | tag::C_A, parts)
+            }
+            false => {
+                let volatile = literals.get(3) == Some(&"true");
+                let tags = if volatile { tag::C_VOLATILE } else { Tags::NONE };
+                (tags, pieces(size, self.pointer / 8))
+            }
+        };
+        if name.starts_with("llvm.memset.") {
+            let ones = self.e.int(u128::MAX / 0xff);
+            let byte = self.e.bin_int(BinOp::And, from, 0xff, 128);
+            let pattern = self.e.bin(BinOp::Mul, byte, ones, 128);
+            for (at, n) in parts {
+                let to = self.e.add_int(to, at as i64, self.pointer);
+                self.e.store(to, pattern, n, tags);
+            }
+            return Ok(());
+        }
+        // All is read before any of it is written, as of memory that overlaps.
+        let mut read = Vec::new();
+        for (at, n) in parts {
+            let from = self.e.add_int(from, at as i64, self.pointer);
+            read.push((at, n, self.e.load(from, n, tags)));
+        }
+        for (at, n, value) in read {
+            let to = self.e.add_int(to, at as i64, self.pointer);
+            self.e.store(to, value, n, tags);
+        }
+        Ok(())
+    }
+
+    /// An operation of `libatomic`, which compilers call for objects that they do not access
+    /// themselves: with its size in its name and values by value, or with the size as the first
+    /// argument and values through pointers.
+    pub(super) fn library(
+        &mut self,
+        operation: &str,
+        ty: &Type,
+        args: &[(Type, Vec<Temp>)],
+        literals: &[&str],
+    ) -> Read<Vec<Temp>> {
+        let unknown = || format!("unsupported: the library's `__atomic_{operation}`");
+        let sized =
+            operation.rsplit_once('_').and_then(|(op, n)| Some((op, n.parse::<u8>().ok()?)));
+        let (op, size, first, by_value) = match sized {
+            Some((op, size)) => (op, size, 0, true),
+            None => {
+                let size = literals.first().and_then(|n| n.parse().ok()).ok_or_else(unknown)?;
+                (operation, size, 1, false)
+            }
+        };
+        let bits = match size {
+            1 | 2 | 4 | 8 | 16 => size * 8,
+            _ => return Err(unknown()),
+        };
+        let arg = |i: usize| args.get(first + i).ok_or_else(unknown).and_then(|(_, v)| one(v));
+        let order = |i: usize| -> Read<Tags> {
+            let of = [tag::C_RLX, tag::C_ACQ, tag::C_ACQ, tag::C_REL, tag::C_ACQ_REL, tag::C_SC];
+            let number = literals.get(first + i).and_then(|n| n.parse::<usize>().ok());
+            number.and_then(|n| of.get(n)).map(|t| *t | tag::C_A).ok_or_else(unknown)
+        };
+        // A value that is given, by itself or through a pointer.
+        let given = |this: &mut Self, i: usize| -> Read<Temp> {
+            let value = arg(i)?;
+            Ok(if by_value { value } else { this.e.load(value, size, Tags::NONE) })
+        };
+        let addr = arg(0)?;
+        match op {
+            "load" => {
+                let value = self.e.load(addr, size, order(if by_value { 1 } else { 2 })?);
+                if !by_value {
+                    self.e.store(arg(1)?, value, size, Tags::NONE);
+                }
+                Ok(if by_value { vec![value] } else { Vec::new() })
+            }
+            "store" => {
+                let value = given(self, 1)?;
+                self.e.store(addr, value, size, order(2)?);
+                Ok(Vec::new())
+            }
+            "exchange" => {
+                let (new, dst) = (given(self, 1)?, self.e.temp());
+                let tags = order(if by_value { 2 } else { 3 })?;
+                self.e.op(Op::Rmw { dst, addr, size, tags, body: Vec::new(), new });
+                if !by_value {
+                    self.e.store(arg(2)?, dst, size, Tags::NONE);
+                }
+                Ok(if by_value { vec![dst] } else { Vec::new() })
+            }
+            "compare_exchange" => {
+                let want = self.e.load(arg(1)?, size, Tags::NONE);
+                let new = given(self, 2)?;
+                let (success, failure) = (order(3)?, order(4)?);
+                let swap = Swap { addr, size, bits, want, new, weak: false, success, failure };
+                let (old, ok) = self.e.compare_exchange(&swap);
+                let expected = arg(1)?;
+                let no = self.e.block(|e| e.store(expected, old, size, Tags::NONE));
+                self.e.op(Op::If { cond: ok, yes: Vec::new(), no });
+                Ok(vec![ok])
+            }
+            _ => {
+                let (op, new_value) = match (op.strip_prefix("fetch_"), op.strip_suffix("_fetch")) {
+                    (Some(op), _) => (op, false),
+                    (None, Some(op)) => (op, true),
+                    (None, None) => return Err(unknown()),
+                };
+                let op = match op {
+                    "add" => BinOp::Add,
+                    "sub" => BinOp::Sub,
+                    "and" => BinOp::And,
+                    "or" => BinOp::Or,
+                    "xor" => BinOp::Xor,
+                    _ => return Err(unknown()),
+                };
+                if *ty == Type::Void || !by_value {
+                    return Err(unknown());
+                }
+                let (value, dst, tags) = (arg(1)?, self.e.temp(), order(2)?);
+                let mut new = value;
+                let body = self.e.block(|e| new = e.bin(op, dst, value, bits));
+                self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
+                Ok(vec![if new_value { self.e.bin(op, dst, value, bits) } else { dst }])
+            }
+        }
+    }
+}
+
+/// Pieces of a run of bytes that are accessed at once: words, each as wide as a pointer, and what is left.
+fn pieces(size: u64, word: u8) -> Vec<(u64, u8)> {
+    let (mut at, mut out) = (0, Vec::new());
+    while at < size {
+        let n = [8, 4, 2, 1]
+            .into_iter()
+            .find(|n| *n <= word && u64::from(*n) <= size - at)
+            .unwrap_or(1);
+        out.push((at, n));
+        at += u64::from(n);
+    }
+    out
+}
+
+/// The bytes of a vector that is accessed as a whole.
+fn whole(ty: &Type) -> Read<u8> {
+    let bytes = u64::from(lane(ty).unwrap_or(0)) / 8 * ty.count();
+    match (ty, bytes) {
+        (Type::Vector(..), 2 | 4 | 8 | 16) => Ok(bytes as u8),
+        _ => Err("unsupported: an atomic access to such a type".into()),
+    }
+}
+
+/// The bytes of an access to so many bits.
+fn bytes(bits: u8) -> Read<u8> {
+    let size = bits.div_ceil(8);
+    match size.is_power_of_two() && size <= 16 {
+        true => Ok(size),
+        false => Err(format!("unsupported: an access to {bits} bits")),
+    }
+}
