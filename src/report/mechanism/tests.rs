@@ -296,3 +296,30 @@ fn a_pass_behind_the_selector_is_one_for_all_selectors() {
     assert_ne!(of("AArch64", "ldst-opt", true), of("ARM", "ldst-opt", true));
     assert_eq!(of("AArch64", "LICMPass", false), of("ARM", "LICMPass", false));
 }
+
+/// Data that is handed over and back, in code that keeps the first value.
+#[test]
+fn an_access_that_the_code_lacks_is_removed() {
+    let source = |value: &str| {
+        run(
+            &format!(
+                "0 a s | W(NA)[d]=1\n0 b s | W(REL,A)[f]=1\n0 c l | R(ACQ,A)[g]=1\n\
+                 0 d l | R(NA)[d]=1\n1 e l | R(ACQ,A)[f]=1\n1 f s | W(NA)[d]={value}\n\
+                 1 g s | W(REL,A)[g]=1"
+            ),
+            &[("b", "e"), ("g", "c"), ("a", "d")],
+            "f g c d",
+        )
+    };
+    let other = "1 e l | R(A)[f]=1\n1 f s | W[d]=2\n1 g s | W(L)[g]=1";
+    let code = format!("0 a s | W[d]=1\n0 b s | W(L)[f]=1\n0 c l | R(A)[g]=1\n{other}");
+    let kept = only(source("2"), &code);
+    assert_eq!(kept.said("clang"), "AArch64: a plain load is removed");
+    // Neither thread has an access to the data left.
+    let none = "0 b s | W(L)[f]=1\n0 c l | R(A)[g]=1\n1 e l | R(A)[f]=1\n1 g s | W(L)[g]=1";
+    let target = Some(run(none, &[], ""));
+    let evidence = Evidence { source: Some(source("2")), target, ..Evidence::default() };
+    let all = told(&evidence, &Objects::default());
+    assert_eq!(all.len(), 2);
+    assert!(all.iter().all(|(_, m)| m.change == Change::Removed), "{all:#?}");
+}

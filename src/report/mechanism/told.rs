@@ -381,6 +381,13 @@ fn between(ops: &[Op], found: &[Found]) -> Option<Mechanism> {
             (Some(_), Some(_)) => {}
         }
     }
+    // The code lacks an access whose order matters: its value was taken from elsewhere, or nobody was
+    // thought to read it.
+    let is_missing =
+        |n: &usize| !ops[*n].is_fence() && found[*n].read.is_none() && found[*n].written.is_none();
+    if let Some(n) = [end, 0].into_iter().filter(|_| end > 0).find(is_missing) {
+        return make(Change::Removed, &ops[n], None);
+    }
     let below = (1..=end).find(|n| ops[*n].releases() && found[0].is_after(&found[*n]));
     if let Some(n) = below {
         return make(Change::Below, first, Some(&ops[n]));
