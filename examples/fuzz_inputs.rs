@@ -260,7 +260,9 @@ fn pipeline(text: &str, other: &str) -> bool {
     ]));
     let set = [("x".to_string(), "a, b".to_string())];
     let files = Arc::new(files);
-    let of = |sets: &[_]| query::Workspace::over(files.clone(), Path::new("p.yaml"), sets, &[]);
+    let of = |sets: &[_]| {
+        query::Workspace::over(files.clone(), query::Origin::File("p.yaml".into()), sets, &[])
+    };
     let all = [of(&[]), of(&set)].into_iter().map(Workspace::from);
     let Some((mut workspace, plan)) = all.into_iter().find_map(|w| w.plan().ok().map(|p| (w, p)))
     else {

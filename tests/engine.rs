@@ -788,7 +788,8 @@ fn far_run_in(
     now: SystemTime,
 ) -> (String, u64) {
     let store = Store::open(dir, &StoreOptions::default()).unwrap();
-    let options = Options { jobs, now, remote: Some(far.clone()), ..Options::default() };
+    let patience = Duration::from_millis(500);
+    let options = Options { jobs, now, patience, remote: Some(far.clone()), ..Options::default() };
     let engine = Engine::new(graph, &store, options, &Silent).unwrap();
     assert!(engine.run());
     let nodes = 0..graph.nodes.len();

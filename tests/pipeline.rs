@@ -10,7 +10,7 @@ use std::sync::Arc;
 use litmake::pipeline::kinds::Kind;
 use litmake::pipeline::load::load;
 use litmake::pipeline::plan::Plan;
-use litmake::pipeline::query::Workspace;
+use litmake::pipeline::query::{Origin, Workspace};
 use litmake::profile::files::Files;
 use litmake::profile::types::Observe;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn planned(files: &Memory, sets: &[(&str, &str)], targets: &[&str]) -> Result<Pl
         sets.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
     let targets: Vec<String> = targets.iter().map(|t| t.to_string()).collect();
     let files = Arc::new(files.clone());
-    let workspace = Workspace::over(files, Path::new("p.yaml"), &sets, &targets);
+    let workspace = Workspace::over(files, Origin::File("p.yaml".into()), &sets, &targets);
     workspace.plan().map(|plan| Plan::clone(&plan)).map_err(|e| e.to_string())
 }
 

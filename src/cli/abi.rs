@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
+use litmake::pipeline::kinds::Layout;
+use litmake::pipeline::made::Made;
 
 use super::{common, completions, made};
 
@@ -46,12 +48,10 @@ fn run(args: &Args) -> Result<u8> {
         return Err(Diag::new("two profiles are needed, whose layouts are compared")
             .help("name another --profile, as in `litmake abi -p clang -p gcc`"));
     }
-    let profiles: Vec<String> = profiles.iter().map(|p| made::plain(p)).collect();
-    let types: Vec<String> = args.types.iter().map(|t| made::plain(t)).collect();
-    let layout = serde_json::json!({ "profiles": profiles, "types": types });
-    let stage = serde_json::json!({ "name": "layout", "layout": layout });
-    let pipeline = serde_json::json!({ "name": "abi", "stages": [stage] });
-    let report = made::run(&pipeline, &args.how, None, |report, used| {
+    let types = args.types.iter().cloned().collect();
+    let mut pipeline = Made::new("abi");
+    pipeline.add("layout", Layout { profiles: profiles.into_iter().collect(), types });
+    let report = made::run(pipeline, &args.how, None, |report, used| {
         args.how.place(report, used)?;
         made::print(report, args.json);
         Ok(())

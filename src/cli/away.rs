@@ -20,7 +20,7 @@ use litmake::stop::{Stop, Stopping};
 use serde::{Deserialize, Serialize};
 
 use super::common;
-use super::recipe::{Asked, Recipe};
+use super::recipe::Recipe;
 use super::remote::Connection;
 
 /// The question to a worker: which compilers it has for these profiles.
@@ -43,7 +43,6 @@ const NUMBER: u64 = 0;
 /// everything that may decide results and cannot be identified.
 pub fn prepare(
     remote: &Connection,
-    asked: &Asked,
     workspace: &mut Workspace,
     records: &dyn Records,
     notes: bool,
@@ -55,7 +54,7 @@ pub fn prepare(
     let Some(elsewhere) = remote.elsewhere() else { return prepare(workspace, records) };
     let noting = Noting::new(records);
     let prepared = prepare(workspace, &noting)?;
-    let recipe = Recipe::of(asked, workspace, &prepared.plan)?;
+    let recipe = Recipe::of(workspace, &prepared.plan)?;
     remote.set_recipe(recipe.encode(), noting.noted());
     ask(&*elsewhere, workspace, prepared, records, &common::stop())
 }

@@ -271,7 +271,7 @@ fn ask(args: &Args, profile: &str) -> Result<Says> {
         ..Question::whole(&profiles, vec![(args.storage, args.helpers)], &models)
     };
     let paths = list::existing(&args.inputs)?;
-    let report = made::answer(&check::pipeline(&question, &paths), &args.cache)?;
+    let report = made::answer(check::pipeline(&question, &paths), &args.cache)?;
     Ok(says(&report))
 }
 

@@ -11,9 +11,11 @@ use litmake::base::failure::FailureKind;
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::list;
 use litmake::mix::{By, Written, notation};
+use litmake::pipeline::kinds::{self, Compare, Compile, Simulate, link::LinkBy, split::SplitBy};
+use litmake::pipeline::made::Made;
 use litmake::plain;
 use litmake::profile::files::Disk;
-use litmake::profile::types::Storage;
+use litmake::profile::yaml::Words;
 use litmake::report::issue::Tracker;
 use litmake::report::{Finding, Report};
 use litmake::stage::investigate::Investigator;
@@ -261,7 +263,7 @@ fn run(args: &Args, stream: Option<&Stream>) -> Result<u8> {
     };
     let look = args.passes || args.issue.is_some() && args.split().by().is_none();
     let look: Option<Look> = if look { Some(&mut passes) } else { None };
-    let report = made::run(&pipeline, &args.how, look, |report, used| {
+    let report = made::run(pipeline, &args.how, look, |report, used| {
         forgive(args, report);
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
@@ -354,81 +356,51 @@ impl<'a> Question<'a> {
 }
 
 /// The stages that answer a question.
-pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
-    let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
-    let mut stages = vec![serde_json::json!({ "name": "tests", "generate": { "files": files } })];
-    let models = args.models;
-    for (i, model) in models.iter().enumerate() {
-        let simulate = serde_json::json!({ "from": "tests", "model": made::plain(model) });
-        stages.push(serde_json::json!({ "name": label("source", i), "simulate": simulate }));
-    }
-    let also: Vec<String> = (1..models.len()).map(|i| label("source", i)).collect();
-    let simulate = |from: &str| match &args.target_model {
-        Some(model) => serde_json::json!({ "from": from, "model": made::plain(model) }),
-        None => serde_json::json!({ "from": from }),
+pub fn pipeline(args: &Question, paths: &[PathBuf]) -> Made {
+    let mut out = Made::new("check");
+    out.add("tests", made::tests(paths));
+    let simulate = |from: &str, model: Option<&str>| Simulate {
+        from: from.into(),
+        model: model.map(Into::into),
+        ..Simulate::default()
     };
-    if args.split.by().is_some() {
-        let by = if args.split == Split::Thread { "thread" } else { "instruction" };
-        let profile = |p: &String| serde_json::json!({ "profile": made::plain(p) });
-        let profiles: Vec<_> = args.profiles.iter().map(profile).collect();
-        let (storage, helpers) = args.ways[0];
-        let link = if args.link == Link::Ld { "ld" } else { "splice" };
-        let mut link = serde_json::json!({ "from": "compiled", "link": link });
-        if let Some(mix) = args.mix {
-            link["mix"] = made::plain(mix).into();
-        }
-        stages.extend([
-            serde_json::json!({ "name": "parts", "split": { "from": "tests", "by": by } }),
-            serde_json::json!({
-                "name": "compiled",
-                "foreach": profiles,
-                "compile": {
-                    "from": "parts",
-                    "profile": "${profile}",
-                    "storage": Storage::from(storage),
-                    "helpers": helpers,
-                },
-            }),
-            serde_json::json!({ "name": "mixes", "link": link }),
-            serde_json::json!({ "name": "target", "simulate": simulate("mixes") }),
-            serde_json::json!({
-                "name": "compare",
-                "compare": {
-                    "source": "source",
-                    "target": "target",
-                    "also": also,
-                    "investigate": args.investigate,
-                },
-            }),
-        ]);
-        return serde_json::json!({ "name": "check", "stages": stages });
+    for (i, model) in args.models.iter().enumerate() {
+        out.add(label("source", i), simulate("tests", Some(model)));
+    }
+    let also: Words = (1..args.models.len()).map(|i| label("source", i)).collect();
+    let compare = |target: &str| Compare {
+        source: "source".into(),
+        target: target.into(),
+        also: also.clone(),
+        investigate: Some(args.investigate.into()),
+    };
+    let compile = |from: &str, profile: &str, (storage, helpers): (StorageArg, bool)| Compile {
+        from: from.into(),
+        profile: profile.into(),
+        storage: storage.into(),
+        helpers,
+        ..Compile::default()
+    };
+    if args.split != Split::Whole {
+        let by = if args.split == Split::Thread { SplitBy::Thread } else { SplitBy::Instruction };
+        let link = if args.link == Link::Ld { LinkBy::Ld } else { LinkBy::Splice };
+        let mix = args.mix.map(Into::into);
+        out.add("parts", kinds::Split { from: "tests".into(), by });
+        out.add_for("compiled", ("profile", args.profiles), |p| compile("parts", p, args.ways[0]));
+        out.add("mixes", kinds::Link { from: "compiled".into(), link, mix });
+        out.add("target", simulate("mixes", args.target_model));
+        out.add("compare", compare("target"));
+        return out;
     }
     // All profiles with the first preparation, then all with the next.
     let cases = args.ways.iter().flat_map(|way| args.profiles.iter().map(move |p| (way, p)));
-    for (i, ((storage, helpers), profile)) in cases.enumerate() {
+    for (i, (way, profile)) in cases.enumerate() {
         let (compiled, simulated) = (label("compiled", i), label("target", i));
-        stages.push(serde_json::json!({
-            "name": compiled,
-            "compile": {
-                "from": "tests",
-                "profile": made::plain(profile),
-                "storage": Storage::from(*storage),
-                "helpers": helpers,
-            },
-        }));
-        let simulate = simulate(&compiled);
-        stages.push(serde_json::json!({ "name": simulated, "simulate": simulate }));
-        stages.push(serde_json::json!({
-            "name": label("compare", i),
-            "compare": {
-                "source": "source",
-                "target": simulated,
-                "also": also,
-                "investigate": args.investigate,
-            },
-        }));
+        out.add(&compiled, compile("tests", profile, *way));
+        out.add(&simulated, simulate(&compiled, args.target_model));
+        out.add(label("compare", i), compare(&simulated));
     }
-    serde_json::json!({ "name": "check", "stages": stages })
+    out
 }
 
 /// How tests are prepared for compilers: where the locations are, and whether operations are in

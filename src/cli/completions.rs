@@ -62,5 +62,5 @@ pub fn stages(begun: &OsStr) -> Vec<CompletionCandidate> {
     let is_pipeline = |word: &String| word.ends_with(".yaml") || word.ends_with(".yml");
     let Some(pipeline) = std::env::args().find(is_pipeline) else { return Vec::new() };
     let Ok(pipeline) = load(&Disk, Path::new(&pipeline), &[]) else { return Vec::new() };
-    candidates(pipeline.stages.iter().map(|s| s.stage.name.value.clone()), begun)
+    candidates(pipeline.stages.iter().map(|s| s.name.value.clone()), begun)
 }

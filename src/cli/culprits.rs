@@ -47,11 +47,7 @@ pub fn explain(
         if let Some(mechanism) = &mut finding.mechanism {
             mechanism.pass_certainty = Some(found.sure);
             if found.sure == Sure::Shown {
-                mechanism.pass = found.short().to_string();
-                // A pass on intermediate code is the same for every target.
-                if found.target.is_empty() {
-                    mechanism.target.clear();
-                }
+                mechanism.shown(found.short(), !found.target.is_empty());
             }
         }
         finding.pass = Some(found);

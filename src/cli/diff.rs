@@ -8,13 +8,16 @@ use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::file::write;
 use litmake::litmus::list;
+use litmake::pipeline::kinds::{Changed, Compare, Compile, Diff, Generate, Simulate};
+use litmake::pipeline::load::Axes;
+use litmake::pipeline::made::Made;
 use litmake::profile::files::{Disk, Files};
 use litmake::profile::{Profiles, builds};
 use litmake::report::terminal::Style;
 use litmake::report::{judged, table};
 use litmake::toolchain::process;
 
-use super::{common, completions, made};
+use super::{common, completions, made, pipelines};
 
 /// Judge a change to a compiler, or compare versions of one.
 ///
@@ -128,7 +131,7 @@ fn compare(args: &Args) -> Result<u8> {
         Some(tests) => tests,
         None => return Err(Diag::new("tests, or a --family of them, are needed")),
     };
-    let report = made::run(&compared(&profiles, tests), &args.how, None, |report, used| {
+    let report = made::run(compared(&profiles, tests), &args.how, None, |report, used| {
         args.how.place(report, used)?;
         if args.json {
             print!("{}", report.json());
@@ -157,7 +160,7 @@ fn compare(args: &Args) -> Result<u8> {
 fn judge(args: &Args, old: &str, new: &str) -> Result<u8> {
     let pairs = pairs(args, old, new)?;
     let pipeline = judged(args, &pairs)?;
-    let report = made::run(&pipeline, &args.how, None, |report, used| {
+    let report = made::run(pipeline, &args.how, None, |report, used| {
         args.how.place(report, used)?;
         match args.json {
             true => print!("{}", report.json()),
@@ -332,81 +335,79 @@ fn profiles(words: &[String]) -> Result<Vec<String>> {
 }
 
 /// The options of the stage that gives the tests. None stands for the suite.
-fn tests(args: &Args) -> Result<Option<serde_json::Value>> {
+fn tests(args: &Args) -> Result<Option<Generate>> {
     if let Some(family) = &args.family {
-        let made = serde_json::json!({ "families": family, "sample": args.sample, "seed": 1 });
-        return Ok(Some(made));
+        return Ok(Some(Generate {
+            families: [family.as_str()].into_iter().collect(),
+            sample: Some(args.sample.into()),
+            seed: Some(1.into()),
+            ..Generate::default()
+        }));
     }
     if args.inputs.is_empty() {
         return Ok(None);
     }
-    let paths = list::existing(&args.inputs)?;
-    let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
-    Ok(Some(serde_json::json!({ "files": files })))
+    Ok(Some(made::tests(&list::existing(&args.inputs)?)))
 }
 
-fn compared(profiles: &[String], tests: serde_json::Value) -> serde_json::Value {
-    let mut stages = vec![serde_json::json!({ "name": "tests", "generate": tests })];
+fn compile(from: &str, profile: &str) -> Compile {
+    Compile { from: from.into(), profile: profile.into(), ..Compile::default() }
+}
+
+fn simulate(from: &str) -> Simulate {
+    Simulate { from: from.into(), ..Simulate::default() }
+}
+
+fn compared(profiles: &[String], tests: Generate) -> Made {
+    let mut out = Made::new("diff");
+    out.add("tests", tests);
     for (i, profile) in profiles.iter().enumerate() {
-        let profile = made::plain(profile);
-        let code = format!("code-{i}");
-        let outcomes = format!("outcomes-{i}");
-        let compile = serde_json::json!({ "from": "tests", "profile": profile });
-        stages.push(serde_json::json!({ "name": code, "compile": compile }));
-        stages.push(serde_json::json!({ "name": outcomes, "simulate": { "from": code } }));
+        let (code, outcomes) = (format!("code-{i}"), format!("outcomes-{i}"));
+        out.add(&code, compile("tests", profile));
+        out.add(&outcomes, simulate(&code));
         if let Some(before) = i.checked_sub(1) {
-            let diff = serde_json::json!({
-                "before": format!("outcomes-{before}"),
-                "after": outcomes,
-            });
-            stages.push(serde_json::json!({ "name": format!("diff-{i}"), "diff": diff }));
+            let before = format!("outcomes-{before}").into();
+            out.add(format!("diff-{i}"), Diff { before, after: outcomes.into() });
         }
     }
-    serde_json::json!({ "name": "diff", "stages": stages })
+    out
 }
 
 /// The stages of a judgement. Both builds compile all tests. For tests whose code changed, the
 /// source and both codes are simulated and compared.
-fn judged(args: &Args, pairs: &[(String, String)]) -> Result<serde_json::Value> {
-    let mut out = serde_json::json!({ "name": "diff" });
-    let mut stages = Vec::new();
+fn judged(args: &Args, pairs: &[(String, String)]) -> Result<Made> {
+    let mut out = Made::new("diff");
     match tests(args)? {
-        Some(tests) => stages.push(serde_json::json!({ "name": "tests", "generate": tests })),
-        None => out["include"] = serde_json::json!([made::SUITE]),
+        Some(tests) => out.add("tests", tests),
+        None => out = out.after(pipelines::text("suite.yaml").unwrap_or_default()),
     }
-    let sides: Vec<serde_json::Value> = pairs
-        .iter()
-        .map(|(old, new)| serde_json::json!({ "from": made::plain(old), "to": made::plain(new) }))
-        .collect();
-    for (side, variable) in [("old", "from"), ("new", "to")] {
-        let compile = serde_json::json!({ "from": "tests", "profile": format!("${{{variable}}}") });
-        let name = format!("{side}-code");
-        stages.push(serde_json::json!({ "name": name, "foreach": sides, "compile": compile }));
-    }
-    let mut changed = |name: &str, of: &str, model: Option<&str>| {
-        let code = format!("{name}-changed");
-        let keep = serde_json::json!({ "of": of, "before": "old-code", "after": "new-code" });
-        let mut simulate = serde_json::json!({ "from": code });
-        if let Some(model) = model {
-            simulate["model"] = made::plain(model).into();
-        }
-        stages.push(serde_json::json!({ "name": code, "changed": keep }));
-        stages
-            .push(serde_json::json!({ "name": format!("{name}-outcomes"), "simulate": simulate }));
+    let axes = |(old, new): &(String, String)| {
+        Axes::from([("from".into(), old.clone()), ("to".into(), new.clone())])
     };
-    changed("source", "tests", Some(&args.source_model));
-    changed("old", "old-code", None);
-    changed("new", "new-code", None);
-    let diff = serde_json::json!({ "before": "old-outcomes", "after": "new-outcomes" });
-    stages.push(serde_json::json!({ "name": "diff", "diff": diff }));
-    for side in ["old", "new"] {
-        let compare = serde_json::json!({
-            "source": "source-outcomes",
-            "target": format!("{side}-outcomes"),
-            "investigate": args.investigate,
-        });
-        stages.push(serde_json::json!({ "name": format!("{side}-bugs"), "compare": compare }));
+    let code = |of: fn(&(String, String)) -> &String| {
+        pairs.iter().map(move |pair| (axes(pair), compile("tests", of(pair))))
+    };
+    out.add_each("old-code", code(|pair| &pair.0));
+    out.add_each("new-code", code(|pair| &pair.1));
+    let model = Some(args.source_model.as_str().into());
+    for (name, of, model) in
+        [("source", "tests", model), ("old", "old-code", None), ("new", "new-code", None)]
+    {
+        let code = format!("{name}-changed");
+        let (before, after) = ("old-code".into(), "new-code".into());
+        out.add(&code, Changed { of: of.into(), before, after });
+        out.add(format!("{name}-outcomes"), Simulate { model, ..simulate(&code) });
     }
-    out["stages"] = stages.into();
+    let (before, after) = ("old-outcomes".into(), "new-outcomes".into());
+    out.add("diff", Diff { before, after });
+    for side in ["old", "new"] {
+        let compare = Compare {
+            source: "source-outcomes".into(),
+            target: format!("{side}-outcomes").into(),
+            investigate: Some(args.investigate.into()),
+            ..Compare::default()
+        };
+        out.add(format!("{side}-bugs"), compare);
+    }
     Ok(out)
 }

@@ -13,7 +13,7 @@ use litmake::litmus::{self, list};
 use litmake::pipeline::plan::Plan;
 use litmake::plain;
 use litmake::profile::types::{Observe, Storage};
-use litmake::profile::{Profile, builds};
+use litmake::profile::{Profile, builds, shipped};
 use litmake::report::bugs::OCCURRENCES;
 use litmake::report::compilation::{Compilation, Instruction};
 use litmake::report::issue::{Issue, Tracker};
@@ -208,12 +208,17 @@ fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> 
     }
     let own = own(finding, profiles);
     let mut named: Vec<(String, String)> = Vec::new();
+    // Everybody's litmake has its own profiles, but not those of files.
+    let mut foreign: Vec<(String, String)> = Vec::new();
     for (i, profile) in own.iter().enumerate() {
         let file = match own.len() {
             1 => "profile.yaml".to_string(),
             _ => format!("profile-{}.yaml", i + 1),
         };
         files.write(&file, &yaml(profile, &files)?)?;
+        if !shipped::is(profile) {
+            foreign.push((profile.name.clone(), file.clone()));
+        }
         named.push((profile.name.clone(), file));
     }
     match (is_test, own.first()) {
@@ -230,7 +235,8 @@ fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> 
     }
     let command = command(finding, &named, &files)?;
     files.write("repro.sh", &script(finding, &own, &command))?;
-    let issue = Issue { finding, again: format!("litmake {}", line(&command)) };
+    let again = bare(&self::command(finding, &foreign, &files)?);
+    let issue = Issue { finding, again: format!("litmake {again}") };
     files.write("issue.md", &issue.text(Tracker::of(&finding.family)))?;
     finding.file = path.join(first).display().to_string();
     finding.folder = path.display().to_string();
@@ -307,7 +313,11 @@ fn instructions(finding: &Finding, profile: &Profile) -> Vec<Vec<Instruction>> {
     let listing = with_compiler(finding, profile, |c, test| c.listed(test).ok());
     let Some(listing) = listing else { return Vec::new() };
     let lines: Vec<&str> = listing.source.lines().collect();
-    let one = |listed: &Listed| Instruction {
+    let one = |own: &str, listed: &Listed| Instruction {
+        function: match listed.place.0 == own {
+            true => String::new(),
+            false => listed.place.0.clone(),
+        },
         line: listing
             .line(listed)
             .and_then(|n| lines.get(usize::try_from(n).ok()?.checked_sub(1)?))
@@ -315,7 +325,11 @@ fn instructions(finding: &Finding, profile: &Profile) -> Vec<Vec<Instruction>> {
         code: listed.code.clone(),
         became: listed.lines.clone(),
     };
-    listing.threads.iter().map(|thread| thread.iter().map(one).collect()).collect()
+    let of_thread = |thread: &Vec<Listed>| {
+        let own = thread.first().map_or("", |listed| &listed.place.0);
+        thread.iter().map(|listed| one(own, listed)).collect()
+    };
+    listing.threads.iter().map(of_thread).collect()
 }
 
 /// The compiler that a finding was made with, with the preparation that its command names.
@@ -353,7 +367,7 @@ fn yaml(profile: &Profile, files: &Files) -> Result<String> {
         "name": profile.name,
         "compiler": compiler,
         "language": profile.language.name(),
-        "args": profile.args.iter().map(|a| super::made::plain(a)).collect::<Vec<_>>(),
+        "args": profile.args.iter().map(|a| a.replace("${", "$${")).collect::<Vec<_>>(),
         "arch": profile.arch.name(),
         "timeout": profile.timeout.as_secs(),
         "memory": profile.memory_mib,

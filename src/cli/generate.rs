@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use litmake::base::failure::Failure;
-use litmake::diag::{Diag, Result, Source};
+use litmake::diag::{Diag, Result, Source, Span};
 use litmake::generate::cycle::Workshop;
-use litmake::generate::draft::{Ask, Draft};
+use litmake::generate::draft::Draft;
 use litmake::generate::emit::Base;
 use litmake::generate::exhaustive::{self, Bounds};
 use litmake::generate::recipe::Recipe;
@@ -17,13 +17,15 @@ use litmake::generate::{Tally, dialect, syntax};
 use litmake::lang::Language;
 use litmake::lang::c11::emit::{EmitOptions, observed_locals};
 use litmake::litmus::{self, Arch, Body};
-use litmake::select::collect::{Wanted, collect};
+use litmake::pipeline::kinds::Generate;
+use litmake::profile::yaml::{Sp, Words};
 use litmake::select::distinguish;
 use litmake::select::distinguish::Limits;
-use litmake::select::filter::Filter;
+use litmake::stage::generated::{self, Generated};
 use litmake::stop::{Stop, Stopping};
 
 use super::common;
+use super::keys::{Flags, Keys};
 
 const EXAMPLES: &str = "\
 A cycle is a sequence of relaxations that comes back to where it began. Each says how two events
@@ -45,41 +47,12 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// The dialect: C, AArch64, X86_64, RISCV, ARM, PPC, MIPS, X86
-    #[arg(long, value_name = "DIALECT", value_parser = arch, default_value = "C")]
-    arch: Arch,
-
-    /// A cycle, as edges; may be given several times
-    #[arg(long, value_name = "EDGES")]
-    cycle: Vec<String>,
-
-    /// Relaxations. Every cycle of them up to the size is made
-    #[arg(long, value_name = "RELAXATIONS")]
-    vocabulary: Vec<String>,
-
-    /// Relaxations of which each cycle must have one; the other edges come from the vocabulary
-    #[arg(long, value_name = "RELAXATIONS")]
-    relax: Vec<String>,
-
-    /// Sequences of relaxations that no cycle may contain
-    #[arg(long, value_name = "RELAXATIONS")]
-    reject: Vec<String>,
-
-    /// Annotations (or `all`) to try on each access that has none
-    #[arg(long, value_name = "ANNOTATIONS")]
-    annotations: Vec<String>,
-
-    /// Keep only cycles of these shapes: MP, SB, LB, IRIW, W+RR+WR, ...
-    #[arg(long, value_name = "NAME")]
-    shape: Vec<String>,
-
-    /// Ready-made families of C tests; `--family list` lists them
-    #[arg(long = "family", alias = "families", value_name = "NAME")]
-    families: Vec<String>,
+    #[command(flatten)]
+    keys: Keys<Generate>,
 
     /// Search for the smallest tests that two models tell apart, as MODEL,MODEL; a model may name
     /// its dialect (sc:AArch64)
-    #[arg(long, value_name = "A,B", conflicts_with_all = ["cycle", "vocabulary", "families"])]
+    #[arg(long, value_name = "A,B", conflicts_with_all = ["cycles", "vocabulary", "families"])]
     distinguish: Option<String>,
 
     /// With --distinguish and --exhaustive: the largest number of events of a program
@@ -95,92 +68,12 @@ pub struct Args {
     timeout: u64,
 
     /// Make every program of plain accesses with exactly --events events, up to symmetry
-    #[arg(long, conflicts_with_all = ["cycle", "vocabulary", "families", "distinguish"])]
+    #[arg(long, conflicts_with_all = ["cycles", "vocabulary", "families", "distinguish"])]
     exhaustive: bool,
-
-    /// Keep tests with this property, as KEY=VALUE: name=MP*, arch=C, threads=2..3, events=..6,
-    /// locations=2, uses=atomic_fetch_*, without=*_seq_cst; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    keep: Vec<String>,
-
-    /// Take a sample of N tests that contains every construct
-    #[arg(long, value_name = "N")]
-    sample: Option<usize>,
-
-    /// The seed of --sample
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-
-    /// The largest number of relaxations in a cycle
-    #[arg(long, value_name = "N", default_value_t = 6)]
-    size: usize,
-
-    /// Make only cycles of exactly that size
-    #[arg(long)]
-    exact_size: bool,
-
-    /// The largest number of threads
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    threads: usize,
-
-    /// Make only tests with exactly that many threads
-    #[arg(long)]
-    exact_threads: bool,
-
-    /// The largest number of events in a thread
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    per_thread: usize,
-
-    /// How many different relaxations of --relax a cycle may have, as MIN-MAX
-    #[arg(long, value_name = "MIN-MAX", value_parser = range)]
-    mix: Option<(usize, usize)>,
-
-    /// Which edges may follow each other: default, sc, critical, free, uni, total
-    #[arg(long, value_name = "MODE", default_value = "default")]
-    mode: String,
-
-    /// How the condition observes the outcome: avoid (registers, and final values where needed), accept or force
-    /// (observer threads), local, both, final, registers
-    #[arg(long, value_name = "HOW", default_value = "avoid")]
-    observe: String,
-
-    /// Make tests that list all outcomes instead of asking for one
-    #[arg(long)]
-    every_outcome: bool,
-
-    /// The type of locations in C
-    #[arg(long = "type", value_name = "TYPE", default_value = "int")]
-    base: String,
-
-    /// The type of every second location in C [default: that of --type]
-    #[arg(long, value_name = "TYPE", default_value = "", hide_default_value = true)]
-    second_type: String,
-
-    /// Which objects of C tests are volatile: usual (those that are not atomic, as in diy),
-    /// volatile (all), plain (none)
-    #[arg(long, value_name = "WHICH", default_value = "usual")]
-    objects: String,
-
-    /// How the locations of C tests are declared: separate, array (elements of one), struct
-    /// (members of one object)
-    #[arg(long, value_name = "HOW", default_value = "separate")]
-    layout: String,
-
-    /// The parts of C tests that are in helper functions which are not inlined: none, fences, accesses, all
-    #[arg(long, value_name = "WHAT", default_value = "none")]
-    helpers: String,
-
-    /// Allow cycles at one location
-    #[arg(long)]
-    one_location: bool,
 
     /// Write C tests in the form that compilers take: c, c++, rust, opencl, glsl or wgsl
     #[arg(long, value_name = "LANGUAGE", value_parser = language)]
     language: Option<Language>,
-
-    /// Make at most N tests
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
 
     /// Leave out the first N tests; the order of tests is the same each time
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -203,6 +96,24 @@ pub struct Args {
     list: bool,
 }
 
+/// The options of the command: those of a `generate` stage, and those of the command alone.
+struct Asked<'a> {
+    args: &'a Args,
+    /// The flags as a text, for diagnostics.
+    source: Source,
+    options: Generate,
+}
+
+impl Flags for Generate {
+    const LEFT_OUT: &[&str] = &["files", "suite", "events", "special"];
+    const NAMES: &[(&str, &str)] = &[
+        ("cycles", "cycle"),
+        ("families", "family"),
+        ("shapes", "shape"),
+        ("location_type", "type"),
+    ];
+}
+
 fn language(text: &str) -> std::result::Result<Language, String> {
     Language::named(text).ok_or_else(|| {
         let names: Vec<&str> = Language::NAMES.iter().map(|(name, _)| *name).collect();
@@ -210,101 +121,75 @@ fn language(text: &str) -> std::result::Result<Language, String> {
     })
 }
 
-fn arch(text: &str) -> std::result::Result<Arch, String> {
-    dialect::named(text).ok_or_else(|| format!("the dialects are {}", dialect::names().join(", ")))
-}
-
-fn range(text: &str) -> std::result::Result<(usize, usize), String> {
-    let (a, b) = text.split_once('-').unwrap_or((text, text));
-    match (a.trim().parse(), b.trim().parse()) {
-        (Ok(a), Ok(b)) if a <= b => Ok((a, b)),
-        _ => Err("expected MIN-MAX, such as 1-3".into()),
-    }
-}
-
 pub fn main(args: Args) -> ExitCode {
-    match run(&sorted(args)) {
+    match asked(&args).and_then(|asked| run(&asked)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => common::fail(&e),
     }
 }
 
-fn recipe(args: &Args) -> Recipe {
-    let texts = |flag: &str, list: &[String]| -> Vec<Source> {
-        list.iter().map(|t| Source::new(flag, t.as_str())).collect()
+fn asked(args: &Args) -> Result<Asked<'_>> {
+    let (source, mut options) = args.keys.read()?;
+    options.arch.get_or_insert("C".into());
+    // Shapes once belonged to --family.
+    let is_ready = |name: &str| {
+        name == "list" || litmake::generate::families::NAMES.iter().any(|(n, _)| *n == name)
     };
-    Recipe {
-        cycles: texts("--cycle", &args.cycle),
-        vocabulary: texts("--vocabulary", &args.vocabulary),
-        relax: texts("--relax", &args.relax),
-        reject: texts("--reject", &args.reject),
-        annotations: texts("--annotations", &args.annotations),
-        shapes: texts("--shape", &args.shape),
-        size: args.size,
-        exact_size: args.exact_size,
-        threads: args.threads,
-        exact_threads: args.exact_threads,
-        per_thread: args.per_thread,
-        mix: args.mix,
-        mode: Source::new("--mode", args.mode.as_str()),
-        observe: Source::new("--observe", args.observe.as_str()),
-        ask: if args.every_outcome { Ask::Every } else { Ask::Exists },
-        base: Source::new("--type", args.base.as_str()),
-        second: Source::new("--second-type", args.second_type.as_str()),
-        objects: Source::new("--objects", args.objects.as_str()),
-        layout: Source::new("--layout", args.layout.as_str()),
-        helpers: Source::new("--helpers", args.helpers.as_str()),
-        one_location: args.one_location,
-        ..Recipe::new(args.arch)
+    let is_shape =
+        |name: &Sp<String>| !is_ready(name) && name.starts_with(|c: char| !c.is_lowercase());
+    let (shapes, families) = options.families.0.into_iter().partition(is_shape);
+    options.families = Words(families);
+    options.shapes.0.extend::<Vec<_>>(shapes);
+    Ok(Asked { args, source, options })
+}
+
+impl Asked<'_> {
+    fn arch(&self) -> Result<Arch> {
+        self.options.arch.as_ref().map_or(Ok(Arch::C), |word| generated::arch(&self.source, word))
+    }
+
+    fn limit(&self) -> Option<u64> {
+        self.options.limit.as_ref().map(|n| n.value)
+    }
+
+    fn threads(&self) -> usize {
+        let threads = self.options.threads.as_ref().map(|n| n.value);
+        threads.map_or(Recipe::new(Arch::C).threads, |n| usize::try_from(n).unwrap_or(usize::MAX))
     }
 }
 
-/// Accepts shapes in --family, where they once belonged: moves them to `shape`.
-fn sorted(mut args: Args) -> Args {
-    let is_ready = |name: &String| {
-        name == "list" || litmake::generate::families::NAMES.iter().any(|(n, _)| n == name)
-    };
-    let is_shape = |name: &String| !is_ready(name) && name.starts_with(|c: char| !c.is_lowercase());
-    let (shapes, families) = args.families.into_iter().partition(is_shape);
-    args.families = families;
-    args.shape.extend::<Vec<String>>(shapes);
-    args
-}
-
-fn run(args: &Args) -> Result<()> {
+fn run(asked: &Asked) -> Result<()> {
+    let Asked { args, source, options } = asked;
     if args.list {
-        for name in syntax::names(dialect::of(args.arch)) {
+        for name in syntax::names(dialect::of(asked.arch()?)) {
             println!("{name}");
         }
         return Ok(());
     }
-    if args.families.iter().any(|f| f == "list") {
+    if options.families.iter().any(|f| f.value == "list") {
         for (name, what) in litmake::generate::families::NAMES {
             println!("{name}: {what}");
         }
         return Ok(());
     }
     if let Some(pair) = &args.distinguish {
-        return distinguish(args, pair);
+        return distinguish(asked, pair);
     }
     if args.exhaustive {
-        return exhaustive(args);
+        return exhaustive(asked);
     }
-    let recipe = recipe(args);
-    if !args.families.is_empty() || args.sample.is_some() || !args.keep.is_empty() {
-        return collected(args, &recipe);
-    }
-    let prepared = recipe.prepare()?;
-    if prepared.cycles.is_empty()
-        && prepared.family.safe.is_empty()
-        && prepared.family.relax.is_empty()
-    {
+    let Generate { cycles, vocabulary, relax, families, sample, keep, exclude, .. } = options;
+    if [cycles, vocabulary, relax, families].iter().all(|words| words.is_empty()) {
         return Err(Diag::new("there is nothing to make tests from")
-            .help("give --cycle or --vocabulary; --help shows examples"));
+            .help("give --cycle, --vocabulary or --family; --help shows examples"));
     }
-    let mut out = Out::open(args)?;
+    let generated = Generated::new(source, Span::default(), options)?;
+    if !families.is_empty() || sample.is_some() || !keep.is_empty() || !exclude.is_empty() {
+        return collected(asked, &generated);
+    }
+    let mut out = Out::open(asked)?;
     let mut failed = Ok(());
-    let tally = prepared.each(&mut |draft, _| match out.put(draft) {
+    let tally = generated.recipe.prepare()?.each(&mut |draft, _| match out.put(draft) {
         Ok(flow) => flow,
         Err(e) => {
             failed = Err(e);
@@ -330,25 +215,19 @@ fn count(tally: &Tally) {
 }
 
 /// Makes the families and samples, which are complete before anything is written.
-fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
-    let families: Vec<Source> =
-        args.families.iter().map(|t| Source::new("--family", t.as_str())).collect();
-    let sample = args.sample.map(|n| (n, args.seed));
-    let limit = args.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let keep: Vec<Source> = args.keep.iter().map(|t| Source::new("--keep", t.as_str())).collect();
-    let keep = Filter::read(&keep)?;
-    let wanted = Wanted { sample, limit, ..Wanted::all(&keep) };
-    let all = collect(recipe, &families, &wanted, jobs)?;
-    if all.iter().next().is_none() && !args.keep.is_empty() && !args.count {
-        return Err(Diag::new(format!("no test has {}", args.keep.join(", ")))
+fn collected(asked: &Asked, generated: &Generated) -> Result<()> {
+    let args = asked.args;
+    let all = generated.collect()?;
+    if all.is_empty() && !asked.options.keep.is_empty() && !args.count {
+        let keep: Vec<&str> = asked.options.keep.iter().map(|w| w.value.as_str()).collect();
+        return Err(Diag::new(format!("no test has {}", keep.join(", ")))
             .help("each --keep must hold, of several names or dialects one; --count says more"));
     }
     if args.count {
         count(&all.tally);
         return Ok(());
     }
-    let mut out = Out::open(args)?;
+    let mut out = Out::open(asked)?;
     let mut write = || -> std::io::Result<()> {
         for (name, text) in all.iter() {
             if out.turn() && out.text(name, text.as_bytes())?.is_break() {
@@ -370,11 +249,12 @@ fn finish(result: std::io::Result<()>) -> Result<()> {
     }
 }
 
-fn exhaustive(args: &Args) -> Result<()> {
-    let dialect = dialect::of(args.arch);
-    let bounds = Bounds::new(args.threads, args.events, args.locations);
+fn exhaustive(asked: &Asked) -> Result<()> {
+    let args = asked.args;
+    let dialect = dialect::of(asked.arch()?);
+    let bounds = Bounds::new(asked.threads(), args.events, args.locations);
     let (mut shop, mut draft) = (Workshop::default(), Draft::default());
-    let mut out = Out::open(args)?;
+    let mut out = Out::open(asked)?;
     let (mut tally, mut result) = (Tally::default(), Ok(()));
     let _ = exhaustive::each(&bounds, args.events, 0, &mut |program| {
         tally.cycles += 1;
@@ -403,13 +283,14 @@ fn exhaustive(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn distinguish(args: &Args, pair: &str) -> Result<()> {
+fn distinguish(asked: &Asked, pair: &str) -> Result<()> {
+    let args = asked.args;
     let Some((a, b)) = pair.split_once(',') else {
         return Err(Diag::new("`--distinguish` takes two models").help("as in `sc,x86tso`"));
     };
     let sides = distinguish::sides(a, b)?;
     let limits = Limits {
-        threads: args.threads,
+        threads: asked.threads(),
         events: args.events,
         locations: args.locations,
         timeout: Some(Duration::from_secs(args.timeout)),
@@ -417,7 +298,7 @@ fn distinguish(args: &Args, pair: &str) -> Result<()> {
     };
     let report = distinguish::search(&sides, &limits)?;
     let tests = report.found.len() as u64;
-    for t in report.found.iter().take(args.limit.unwrap_or(u64::MAX) as usize) {
+    for t in report.found.iter().take(asked.limit().unwrap_or(u64::MAX) as usize) {
         let (yes, no) = (&sides[t.allowed_by], &sides[1 - t.allowed_by]);
         println!("{}: {} allows and {} forbids {}", t.name, yes.model, no.model, t.example);
         if !args.names {
@@ -458,6 +339,7 @@ struct Out<'a> {
     stdout: BufWriter<std::io::Stdout>,
     list: Option<BufWriter<std::fs::File>>,
     text: String,
+    limit: Option<u64>,
     /// So many tests are still to be left out.
     skip: u64,
     written: u64,
@@ -465,7 +347,8 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    fn open(args: &Args) -> Result<Out<'_>> {
+    fn open<'a>(asked: &Asked<'a>) -> Result<Out<'a>> {
+        let args = asked.args;
         let mut list = None;
         if let Some(dir) = &args.out {
             let fail = |e| Diag::new(format!("cannot write into {}: {e}", dir.display()));
@@ -481,8 +364,8 @@ impl Out<'_> {
         }
         let stop = common::stop_between_results();
         let stdout = BufWriter::new(std::io::stdout());
-        let (skip, written) = (args.skip, 0);
-        Ok(Out { args, stdout, list, text: String::new(), skip, written, stop })
+        let (limit, skip, written) = (asked.limit(), args.skip, 0);
+        Ok(Out { args, stdout, list, text: String::new(), limit, skip, written, stop })
     }
 
     /// Whether the next test is written.
@@ -495,7 +378,7 @@ impl Out<'_> {
     /// Whether to continue after a test.
     fn flow(&mut self) -> ControlFlow<()> {
         self.written += 1;
-        let enough = self.args.limit.is_some_and(|l| self.written >= l);
+        let enough = self.limit.is_some_and(|l| self.written >= l);
         match enough || self.stop.asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

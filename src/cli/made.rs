@@ -1,13 +1,13 @@
 //! Runs the pipelines that commands make for themselves, such as `check` and `diff`.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
-use litmake::profile::files::{Disk, Files};
+use litmake::pipeline::kinds::Generate;
+use litmake::pipeline::made::{Made, NAME};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
 use litmake::stage::collect::Ran;
@@ -16,41 +16,9 @@ use litmake::stop::Stop;
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
-use super::recipe::Asked;
 use super::remote::{Connection, ExecutionArgs, RemoteArgs};
 use super::run::{Eyes, Formats, Look, Running};
-use super::{away, findings, output, pipelines, progress};
-
-/// The name of such a pipeline in errors.
-const NAME: &str = "made by the command";
-
-/// The name that such a pipeline includes to get the tests of the built-in suite, as the stage
-/// `tests`.
-pub const SUITE: &str = "litmake's own suite";
-
-/// The file system, with a pipeline and the suite added to it.
-struct Made {
-    text: Arc<[u8]>,
-}
-
-impl Files for Made {
-    fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
-        match path.to_str() {
-            Some(NAME) => Ok(self.text.clone()),
-            Some(SUITE) => Ok(pipelines::text("suite.yaml").unwrap_or_default().as_bytes().into()),
-            _ => Disk.content(path, most),
-        }
-    }
-    fn list(&self, folder: &Path) -> Vec<PathBuf> {
-        Disk.list(folder)
-    }
-    fn env(&self, name: &str) -> Option<String> {
-        Disk.env(name)
-    }
-    fn installed(&self, compiler: &str) -> bool {
-        Disk.installed(compiler)
-    }
-}
+use super::{away, findings, output, progress};
 
 /// The options of a command that makes a pipeline: how to run it.
 #[derive(clap::Args)]
@@ -98,7 +66,7 @@ impl How {
 /// Runs a pipeline that a command made. `say` gets the report and the profiles that it used; it
 /// places the findings ([`How::place`]) and prints the report.
 pub fn run(
-    pipeline: &serde_json::Value,
+    pipeline: Made,
     how: &How,
     look: Option<Look>,
     say: impl FnOnce(&mut Report, &Used) -> Result<()>,
@@ -125,7 +93,7 @@ pub fn run(
 }
 
 /// The report of a pipeline that a command made, without progress or messages.
-pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report> {
+pub fn answer(pipeline: Made, cache: &CacheArgs) -> Result<Report> {
     let mut workspace = workspace(pipeline)?;
     let store = Arc::new(cache.open()?);
     let mut options = Options::default();
@@ -156,8 +124,7 @@ impl Place {
     /// Prepares a pipeline. With `notes`, warns about compilers that cannot be identified
     /// completely.
     fn prepare(&self, workspace: &mut Workspace, notes: bool) -> Result<Prepared> {
-        let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
-        away::prepare(&self.remote, &asked, workspace, &*self.store, notes).map_err(plain_error)
+        away::prepare(&self.remote, workspace, &*self.store, notes).map_err(plain_error)
     }
 
     pub fn end(&self, quiet: bool) {
@@ -196,7 +163,7 @@ impl How {
 /// that findings name. `look` sees the results of the run. With `notes`, warns about compilers that
 /// cannot be identified completely.
 pub fn part(
-    pipeline: &serde_json::Value,
+    pipeline: Made,
     how: &How,
     ask: &findings::Ask,
     place: &Place,
@@ -232,11 +199,16 @@ pub fn print(report: &Report, json: bool) {
 }
 
 /// A workspace with a pipeline that a command made; an error if it cannot be planned.
-fn workspace(pipeline: &serde_json::Value) -> Result<Workspace> {
-    let made = Made { text: pipeline.to_string().into_bytes().into() };
-    let workspace = Workspace::over(Arc::new(made), Path::new(NAME));
+fn workspace(pipeline: Made) -> Result<Workspace> {
+    let workspace = Workspace::made(pipeline);
     workspace.plan().map_err(plain_error)?;
     Ok(workspace)
+}
+
+/// The options of a stage that reads these tests.
+pub fn tests<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Generate {
+    let files = paths.into_iter().map(|path| path.to_string_lossy().into_owned());
+    Generate { files: files.collect(), ..Generate::default() }
 }
 
 /// An error without its place if that is in the command's own pipeline, which the user cannot see.
@@ -246,9 +218,4 @@ fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
         e.span = None;
     }
     e
-}
-
-/// Escapes a text for a pipeline, where `${` begins a variable.
-pub fn plain(text: &str) -> String {
-    text.replace("${", "$${")
 }

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::lang::Language;
+use litmake::pipeline::kinds::{Compare, Compile, Generate, Link, Simulate, Split, split::SplitBy};
+use litmake::pipeline::load::Axes;
+use litmake::pipeline::made::Made;
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::mapping::Table;
+use litmake::profile::yaml::Words;
 use litmake::report::statement;
-use serde_json::{Value, json};
 
 use super::{common, completions, made};
 
@@ -110,7 +113,7 @@ fn run(args: &Args) -> Result<u8> {
     let profiles = profiles(args, &table)?;
     let one_order = table.language == Language::Go || rows.has_one_order();
     let pipeline = pipeline(args, &table, &profiles, one_order);
-    let report = made::run(&pipeline, &args.how, None, |report, used| {
+    let report = made::run(pipeline, &args.how, None, |report, used| {
         args.how.place(report, used)?;
         if !args.json {
             println!("{}", statement::document(report));
@@ -146,7 +149,7 @@ fn profiles(args: &Args, table: &Arc<Profile>) -> Result<Vec<String>> {
 }
 
 /// The stages that judge the table.
-fn pipeline(args: &Args, table: &Profile, profiles: &[String], one_order: bool) -> Value {
+fn pipeline(args: &Args, table: &Profile, profiles: &[String], one_order: bool) -> Made {
     let investigate = args.investigate.unwrap_or(if one_order { 20 } else { 3 });
     let source = args.source_model.as_deref().or(table.language.source_model());
     let families: Vec<(String, Option<u64>)> = match (&args.family[..], one_order) {
@@ -157,50 +160,61 @@ fn pipeline(args: &Args, table: &Profile, profiles: &[String], one_order: bool) 
             let whole = ["mix-accesses", "sc-operations"].map(|f| (f.to_string(), args.sample));
             whole.into_iter().chain(sampled).collect()
         }
-        (named, _) => named.iter().map(|f| (made::plain(f), args.sample)).collect(),
+        (named, _) => named.iter().map(|f| (f.clone(), args.sample)).collect(),
     };
-    let families: Vec<Value> = families
-        .iter()
-        .map(|(family, sample)| {
+    let tests = |exclude: &[&str]| {
+        let exclude: Words = exclude.iter().copied().collect();
+        let one = |(family, sample): &(String, Option<u64>)| {
             let take = sample.map_or(String::new(), |n| n.to_string());
-            json!({ "family": family, "take": take })
-        })
-        .collect();
-    let profiles: Vec<Value> =
-        profiles.iter().map(|p| json!({ "profile": made::plain(p) })).collect();
-    // Rows have at most 64 bits.
-    let tests = |exclude: &[&str]| json!({ "families": "${family}", "sample": "${take}", "exclude": exclude });
-    let simulate =
-        |from: &str| json!({ "from": from, "model": made::plain(source.unwrap_or("rc11-lb")) });
-    let target = |from: &str| match &args.target_model {
-        Some(model) => json!({ "from": from, "model": made::plain(model), "unroll": 1 }),
-        None => json!({ "from": from, "unroll": 1 }),
+            let axes = Axes::from([("family".into(), family.clone()), ("take".into(), take)]);
+            let families = [family.as_str()].into_iter().collect();
+            let (sample, exclude) = (sample.map(Into::into), exclude.clone());
+            (axes, Generate { families, sample, exclude, ..Generate::default() })
+        };
+        families.iter().map(one).collect::<Vec<_>>()
     };
-    let compile = |from: &str| json!({ "from": from, "profile": "${profile}" });
-    let compare = |source: &str, target: &str| json!({ "source": source, "target": target, "investigate": investigate });
-    let mut stages = Vec::new();
+    let simulate = |from: &str| {
+        let model = Some(source.unwrap_or("rc11-lb").into());
+        Simulate { from: from.into(), model, ..Simulate::default() }
+    };
+    let target = |from: &str| {
+        let model = args.target_model.as_deref().map(Into::into);
+        Simulate { from: from.into(), model, unroll: Some(1.into()), ..Simulate::default() }
+    };
+    let compile = |from: &'static str| {
+        move |profile: &str| Compile {
+            from: from.into(),
+            profile: profile.into(),
+            ..Compile::default()
+        }
+    };
+    let compare = |source: &str, target: &str| {
+        let investigate = Some(investigate.into());
+        Compare { source: source.into(), target: target.into(), investigate, ..Compare::default() }
+    };
+    let mut out = Made::new(&table.name);
+    // Rows have at most 64 bits.
     let mut exclude = vec!["*int128*"];
     if table.language == Language::Go {
         // In a part, whoever asks for the value that a compare-exchange found cannot be seen. So these are
         // only judged in whole tests.
-        let table: Vec<Value> = profiles.iter().take(1).cloned().collect();
-        stages.extend([
-            json!({ "name": "whole", "foreach": families, "generate": tests(&exclude) }),
-            json!({ "name": "whole-source", "simulate": simulate("whole") }),
-            json!({ "name": "whole-code", "foreach": table, "compile": compile("whole") }),
-            json!({ "name": "whole-target", "simulate": target("whole-code") }),
-            json!({ "name": "whole-compare", "compare": compare("whole-source", "whole-target") }),
-        ]);
+        out.add_each("whole", tests(&exclude));
+        out.add("whole-source", simulate("whole"));
+        out.add_for(
+            "whole-code",
+            ("profile", &profiles[..profiles.len().min(1)]),
+            compile("whole"),
+        );
+        out.add("whole-target", target("whole-code"));
+        out.add("whole-compare", compare("whole-source", "whole-target"));
         exclude.push("*cas*");
     }
-    stages.extend([
-        json!({ "name": "tests", "foreach": families, "generate": tests(&exclude) }),
-        json!({ "name": "source", "simulate": simulate("tests") }),
-        json!({ "name": "parts", "split": { "from": "tests", "by": "instruction" } }),
-        json!({ "name": "code", "foreach": profiles, "compile": compile("parts") }),
-        json!({ "name": "mixes", "link": { "from": "code" } }),
-        json!({ "name": "target", "simulate": target("mixes") }),
-        json!({ "name": "compare", "compare": compare("source", "target") }),
-    ]);
-    json!({ "name": table.name, "stages": stages })
+    out.add_each("tests", tests(&exclude));
+    out.add("source", simulate("tests"));
+    out.add("parts", Split { from: "tests".into(), by: SplitBy::Instruction });
+    out.add_for("code", ("profile", profiles), compile("parts"));
+    out.add("mixes", Link { from: "code".into(), ..Link::default() });
+    out.add("target", target("mixes"));
+    out.add("compare", compare("source", "target"));
+    out
 }

@@ -32,6 +32,7 @@ mod graph;
 mod history;
 mod hunt;
 mod init;
+mod keys;
 mod last_runs;
 mod lift;
 mod list;
@@ -40,6 +41,7 @@ mod made;
 mod man;
 mod mapping;
 mod merge;
+mod mistakes;
 mod models;
 mod mutants;
 mod mutate;
@@ -142,7 +144,8 @@ fn parsed<T: Into<std::ffi::OsString> + Clone>(
 }
 
 /// Prints the error of a command line, or the help that it asks for; returns the exit status.
-fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
+fn refused(error: clap::Error, words: &[String]) -> ExitCode {
+    let error = mistakes::reworded(error, &mut definition());
     // A failed print is ignored: there is no other place to report it.
     let _ = error.print();
     let asked_by_git = words.iter().any(|w| w == "bisect") && words.iter().any(|w| w == "--git");
@@ -161,14 +164,14 @@ pub fn main() -> ExitCode {
         Ok(words) => match doors::translated(words) {
             Ok(words) => match parsed(&words) {
                 Ok(cli) => cli,
-                Err(e) => return refused(&e, &words),
+                Err(e) => return refused(e, &words),
             },
             Err(e) => return common::fail(&e),
         },
         // Only clap reads words that are not UTF-8: they are no options of other tools.
         Err(_) => match parsed(std::env::args_os()) {
             Ok(cli) => cli,
-            Err(e) => return refused(&e, &[]),
+            Err(e) => return refused(e, &[]),
         },
     };
     if cli.no_local {

@@ -12,24 +12,17 @@ use std::sync::Arc;
 use litmake::base::local;
 use litmake::diag::{Diag, Result};
 use litmake::pipeline::plan::Plan;
-use litmake::pipeline::query;
+use litmake::pipeline::query::{self, Origin};
 use litmake::profile::files::{Files, normal};
 use litmake::stage::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
-/// The pipeline that is planned, with the user's variables and targets.
-pub struct Asked<'a> {
-    pub pipeline: &'a Path,
-    pub sets: &'a [(String, String)],
-    pub targets: &'a [String],
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     /// The folder that the run was started in. All paths here lack the first `/`.
     folder: PathBuf,
-    /// The path of the pipeline, from that folder.
-    pipeline: PathBuf,
+    /// The pipeline; its path starts from that folder.
+    pipeline: Origin,
     sets: Vec<(String, String)>,
     targets: Vec<String>,
     /// The environment variables that the pipeline declares.
@@ -47,7 +40,7 @@ fn below(path: &Path) -> PathBuf {
 
 impl Recipe {
     /// The recipe of a finished plan.
-    pub fn of(asked: &Asked, workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
+    pub fn of(workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
         let folder = std::env::current_dir()
             .map_err(|e| Diag::new(format!("the working folder is not known: {e}")))?;
         let placed = |path: &Path| below(&normal(&folder.join(path)));
@@ -56,19 +49,20 @@ impl Recipe {
             .into_iter()
             .map(|(path, text)| (placed(&path), text.to_string()))
             .collect();
-        let pipeline = match asked.pipeline.is_absolute() {
+        let (pipeline, sets, targets) = workspace.asked();
+        let pipeline = match pipeline {
             // From the folder up to the root, and down again.
-            true => {
+            Origin::File(path) if path.is_absolute() => {
                 let up = below(&folder).components().map(|_| "..").collect::<PathBuf>();
-                up.join(below(asked.pipeline))
+                Origin::File(up.join(below(path)))
             }
-            false => asked.pipeline.to_path_buf(),
+            other => other.clone(),
         };
         Ok(Recipe {
             folder: below(&folder),
             pipeline,
-            sets: asked.sets.to_vec(),
-            targets: asked.targets.to_vec(),
+            sets: sets.to_vec(),
+            targets: targets.to_vec(),
             env: plan.pipeline.env.clone(),
             compilers: workspace.installed(),
             no_local: local::is_forbidden(),
@@ -102,7 +96,7 @@ impl Recipe {
             compilers: self.compilers,
         };
         let files = Arc::new(unpacked);
-        query::Workspace::over(files, &self.pipeline, &self.sets, &self.targets).into()
+        query::Workspace::over(files, self.pipeline, &self.sets, &self.targets).into()
     }
 }
 
@@ -147,12 +141,15 @@ impl Files for Unpacked {
 
 #[cfg(test)]
 mod tests {
+    use litmake::pipeline::kinds::{Compile, Generate};
+    use litmake::pipeline::made::Made;
+
     use super::*;
 
     fn recipe() -> Recipe {
         Recipe {
             folder: "work".into(),
-            pipeline: "night/p.yaml".into(),
+            pipeline: Origin::File("night/p.yaml".into()),
             sets: vec![("n".into(), "3".into())],
             targets: Vec::new(),
             env: BTreeMap::from([("CC".into(), Some("cc".into())), ("CXX".into(), None)]),
@@ -183,5 +180,20 @@ mod tests {
         assert_eq!(there.env("PATH"), None);
         // A family means the same profile there, whatever that machine has.
         assert_eq!((there.installed("gcc-12"), there.installed("gcc-13")), (true, false));
+    }
+
+    #[test]
+    fn a_pipeline_that_a_command_made_travels_whole() {
+        let mut made = Made::new("check");
+        let file = "a ${not a variable}.litmus";
+        let files = [file].into_iter().collect();
+        made.add("tests", Generate { files, limit: Some(3.into()), ..Generate::default() });
+        made.add_for("code", ("profile", &["p".into(), "q".into()]), |profile| Compile {
+            from: "tests".into(),
+            profile: profile.into(),
+            ..Compile::default()
+        });
+        let sent = Recipe { pipeline: Origin::Made(made), ..recipe() };
+        assert_eq!(Recipe::decode(&sent.encode()), Some(sent));
     }
 }

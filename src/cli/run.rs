@@ -33,7 +33,6 @@ use litmake::stage::{collect, versions};
 
 use super::common::{self, CacheArgs};
 use super::last_runs::Remembered;
-use super::recipe::Asked;
 use super::remote::{ExecutionArgs, RemoteArgs};
 use super::{audit, away, completions, details, findings, history, output, pipelines, progress};
 
@@ -160,10 +159,6 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
-    pub fn asked(&self) -> Asked<'_> {
-        Asked { pipeline: &self.pipeline, sets: &self.sets, targets: &self.targets }
-    }
-
     pub fn plan(&self) -> Result<Arc<Plan>> {
         self.workspace().plan()
     }
@@ -214,14 +209,12 @@ pub fn run(args: &mut Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let mut prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store, true)?;
+    let mut prepared = away::prepare(&remote, &mut workspace, &*store, true)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
     let listener = listener(args)?;
-    let prepare = |workspace: &mut Workspace| {
-        away::prepare(&remote, &args.plan.asked(), workspace, &*store, false)
-    };
+    let prepare = |workspace: &mut Workspace| away::prepare(&remote, workspace, &*store, false);
     let running = Running {
         store: &store,
         options,

@@ -30,9 +30,7 @@ pub fn run(
     remote: &Connection,
 ) -> Result<u8> {
     // Each new plan is sent to the workers.
-    let prepare = |workspace: &mut Workspace, notes| {
-        away::prepare(remote, &args.plan.asked(), workspace, store, notes)
-    };
+    let prepare = |workspace: &mut Workspace, notes| away::prepare(remote, workspace, store, notes);
     let mut prepared = prepare(&mut workspace, true)?;
     let (send, receive) = channel();
     let stop = options.context.stop.clone();

@@ -543,6 +543,7 @@ fn check_labels(s: &Scanner, lines: &[Line]) -> Result<()> {
 /// The functions of a C test: threads, and what they call.
 fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Vec<Function>)> {
     let mut structs: Vec<Arc<Struct>> = Vec::new();
+    let mut defines = c::Defines::default();
     let mut threads = Vec::new();
     let mut helpers: Vec<Function> = Vec::new();
     loop {
@@ -552,18 +553,23 @@ fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Ve
             break;
         }
         refuse_levels(s)?;
+        if s.peek() == Some(b'#') {
+            let line = preprocessor_extent(s);
+            defines.line(s.source, line)?;
+            continue;
+        }
         refuse_definition(s)?;
         let is_definition = at_structure(s);
         let span = function_extent(s)?;
         let is_declaration = s.slice(span.start as usize, span.end as usize).ends_with(';');
         if is_declaration && !is_definition {
-            for variable in c::parse_variables(s.source, span, &structs)? {
+            for variable in c::parse_variables(s.source, span, &structs, &defines)? {
                 add_variable(s, init, variable)?;
             }
             continue;
         }
         if is_declaration {
-            let new = c::parse_definition(s.source, span, &structs)?;
+            let new = c::parse_definition(s.source, span, &structs, &defines)?;
             if structs.iter().any(|o| o.tag == new.tag) {
                 return Err(s.error(span, format!("`{}` is defined twice", new.tag)));
             }
@@ -573,7 +579,7 @@ fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Ve
             structs.push(Arc::new(new));
             continue;
         }
-        let (function, variables) = c::parse_function_with(s.source, span, &structs)?;
+        let (function, variables) = c::parse_function_with(s.source, span, &structs, &defines)?;
         for variable in variables {
             add_variable(s, init, variable)?;
         }
@@ -727,22 +733,31 @@ fn at_structure(s: &Scanner) -> bool {
         && matches!(ahead.peek(), Some(b'{' | b';'))
 }
 
-/// From a function's first word to the brace that closes its body; of a structure, to the semicolon
-/// behind it.
+/// To the end of a line, with those that a `\` joins to it.
+fn preprocessor_extent(s: &mut Scanner) -> Span {
+    let start = s.pos;
+    while let Some(byte) = s.peek() {
+        if byte == b'\n' && !s.slice(start, s.pos).ends_with('\\') {
+            break;
+        }
+        s.pos += 1;
+    }
+    s.span_from(start)
+}
+
+/// From a function's first word to the brace that closes its body; of a structure or a variable, to the
+/// semicolon behind it.
 fn function_extent(s: &mut Scanner) -> Result<Span> {
     let start = s.pos;
     let structure = at_structure(s);
     if s.peek() == Some(b'{') {
         return Err(state::unsupported(s, s.here(), "blocks of code outside functions"));
     }
-    if s.peek() == Some(b'#') {
-        return Err(s
-            .error(s.here(), "preprocessor lines are not read")
-            .help("litmus tests need no includes; write macros out"));
-    }
     s.set_comments(Comments::C);
     let mut depth = 0usize;
     let mut parens = 0usize;
+    // Whether a variable gets its value here: braces in it are no body.
+    let mut initial = false;
     let mut open = start;
     loop {
         match s.peek() {
@@ -770,6 +785,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
             }
             Some(b'(') => parens += 1,
             Some(b')') => parens = parens.saturating_sub(1),
+            Some(b'=') if depth == 0 && parens == 0 => initial = true,
             Some(b';') if depth == 0 && structure => {
                 s.pos += 1;
                 return Ok(s.span_from(start));
@@ -789,7 +805,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
                     return Err(s.expected("a function"));
                 }
                 depth -= 1;
-                if depth == 0 && !structure {
+                if depth == 0 && !structure && !initial {
                     s.pos += 1;
                     return Ok(s.span_from(start));
                 }

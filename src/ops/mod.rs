@@ -137,7 +137,6 @@ tags! {
     /// A write with release, such as that of `STLR`.
     L = "L": "AArch64 ARM",
     /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR; `red`
-    /// of PTX).
     NoRet = "NoRet": "AArch64 PTX",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",

@@ -113,28 +113,59 @@ impl Asked<'_> {
 pub fn opinion(compiler: &Compiler, asked: &Asked, court: &mut Court) -> Result<Opinion, Failure> {
     let (frame, printed) = compiler.numbered(asked.test)?;
     let passes = numbered(&printed, &frame);
-    let last = passes.len();
     let mut wrong = |limit: usize| -> Result<bool, Failure> {
         let code = asked.compiled(compiler, &limited(compiler.profile, limit))?;
         asked.is_wrong(court, compiler, &code)
     };
-    if wrong(0)? {
-        return Ok(Opinion::Always);
+    match first_wrong(passes.len(), &mut wrong)? {
+        None => Ok(Opinion::Never),
+        Some(0) => Ok(Opinion::Always),
+        // LLVM counts passes from 1.
+        Some(n) => {
+            let (pass, on) = passes[n - 1].clone();
+            Ok(Opinion::Names { pass, on })
+        }
     }
-    if !wrong(last)? {
-        return Ok(Opinion::Never);
+}
+
+/// The limit with which the code becomes wrong. Some compilers crash where most passes are skipped:
+/// such limits count as right, but for the one before the limit that is found.
+fn first_wrong(
+    last: usize,
+    wrong: &mut dyn FnMut(usize) -> Result<bool, Failure>,
+) -> Result<Option<usize>, Failure> {
+    let mut crash: Option<(usize, Failure)> = None;
+    let mut is_wrong = |limit: usize| match wrong(limit) {
+        Err(failure) if failure.is_stopped() => Err(failure),
+        Err(failure) => {
+            if crash.as_ref().is_none_or(|(last, _)| *last < limit) {
+                crash = Some((limit, failure));
+            }
+            Ok(false)
+        }
+        answer => answer,
+    };
+    if is_wrong(0)? {
+        return Ok(Some(0));
     }
     let (mut right, mut bad) = (0, last);
+    if !is_wrong(last)? {
+        return match crash {
+            Some((at, failure)) if at == last => Err(failure),
+            _ => Ok(None),
+        };
+    }
     while bad - right > 1 {
         let middle = right + (bad - right) / 2;
-        match wrong(middle)? {
+        match is_wrong(middle)? {
             true => bad = middle,
             false => right = middle,
         }
     }
-    // LLVM counts passes from 1.
-    let (pass, on) = passes[bad - 1].clone();
-    Ok(Opinion::Names { pass, on })
+    match crash {
+        Some((at, failure)) if at == right => Err(failure),
+        _ => Ok(Some(bad)),
+    }
 }
 
 /// The passes that may be skipped, in order, each with the function that it ran on:
@@ -168,6 +199,22 @@ mod tests {
         let expected = [("SimplifyCFGPass", "P0"), ("AArch64 Dead register definitions", "P0")];
         let own = expected.map(|(pass, on)| (pass.to_string(), on.to_string()));
         assert_eq!(numbered(printed, &frame), own);
+    }
+
+    #[test]
+    fn a_limit_that_crashes_the_compiler_is_passed_over() {
+        let found = |crashes: usize, turns: usize| {
+            first_wrong(100, &mut |limit| match limit {
+                n if n < crashes => Err("the compiler crashed".into()),
+                n => Ok(n >= turns),
+            })
+        };
+        assert_eq!(found(0, 0), Ok(Some(0)));
+        assert_eq!(found(0, 37), Ok(Some(37)));
+        assert_eq!(found(20, 37), Ok(Some(37)));
+        assert_eq!(found(0, 101), Ok(None));
+        // Nothing is known where the limit before the first wrong one crashes.
+        assert!(found(37, 37).is_err() && found(101, 37).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
-use super::kinds::Stage;
+use super::kinds::{Kind, Stage};
 use super::types::PipelineFile;
 use super::unread::{Read, check_axes};
 use litmake_profile::files::{Files, folder_of, normal};
@@ -23,17 +23,41 @@ const MAX_INCLUDE_DEPTH: usize = 32;
 const MAX_INCLUDES: usize = 1000;
 const MAX_INCLUDED: usize = 32 << 20;
 
-/// A stage as read, with its file.
+/// A stage, with its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedStage {
     /// The file.
     pub source: Source,
     /// The folder that the stage's relative paths start from.
     pub dir: PathBuf,
-    /// The stage, in which variables are not yet replaced.
-    pub stage: Sp<Stage>,
-    /// The stage as a tree, from which it is read again when the values of variables are known.
-    pub tree: Tree,
+    /// The name.
+    pub name: Sp<String>,
+    /// The rest of it.
+    pub form: Form,
+}
+
+/// The values of the variables that tell an instance from the others of its stage.
+pub type Axes = BTreeMap<String, String>;
+
+/// How a stage is given.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a pipeline has a few dozen stages")]
+pub enum Form {
+    /// As in a file, with variables that are not yet replaced. It is read from its tree again when
+    /// their values are known.
+    Written(Stage, Tree),
+    /// Its instances, without variables. All are of one kind and consume the same stages.
+    Made(Vec<(Axes, Kind)>),
+}
+
+impl LoadedStage {
+    /// The value of a key, as written.
+    pub fn key(&self, key: &str) -> Option<&Tree> {
+        match &self.form {
+            Form::Written(_, tree) => tree.get(key),
+            Form::Made(_) => None,
+        }
+    }
 }
 
 /// A pipeline, with the content of the files that it includes.
@@ -61,6 +85,25 @@ pub struct Pipeline {
     pub stages: Vec<LoadedStage>,
 }
 
+impl Pipeline {
+    /// A pipeline without stages.
+    pub fn empty(path: &Path, source: Source) -> Pipeline {
+        let name = path.file_stem().map_or("pipeline".into(), |s| s.to_string_lossy());
+        Pipeline {
+            name: name.into_owned(),
+            about: None,
+            dir: folder_of(path),
+            source,
+            vars: BTreeMap::new(),
+            env: BTreeMap::new(),
+            profiles: Vec::new(),
+            baseline: None,
+            audit: None,
+            stages: Vec::new(),
+        }
+    }
+}
+
 fn read_source(files: &dyn Files, path: &Path) -> io::Result<Source> {
     Ok(Source::new(path.display().to_string(), files.read(path)?))
 }
@@ -69,20 +112,17 @@ fn read_source(files: &dyn Files, path: &Path) -> io::Result<Source> {
 pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result<Pipeline> {
     let source = read_source(files, path)
         .map_err(|e| Diag::new(format!("cannot read the pipeline {}: {e}", path.display())))?;
-    let mut pipeline = Pipeline {
-        name: path
-            .file_stem()
-            .map_or_else(|| "pipeline".into(), |s| s.to_string_lossy().into_owned()),
-        about: None,
-        dir: folder_of(path),
-        source: source.clone(),
-        vars: BTreeMap::new(),
-        env: BTreeMap::new(),
-        profiles: Vec::new(),
-        baseline: None,
-        audit: None,
-        stages: Vec::new(),
-    };
+    load_text(files, path, source, sets)
+}
+
+/// Loads a pipeline whose text is `source`.
+pub fn load_text(
+    files: &dyn Files,
+    path: &Path,
+    source: Source,
+    sets: &[(String, String)],
+) -> Result<Pipeline> {
+    let mut pipeline = Pipeline::empty(path, source.clone());
     let mut includes = Includes {
         open: vec![normal(path)],
         count: 0,
@@ -223,7 +263,7 @@ fn take(
         *baseline = Some((dir.clone(), path, source.clone()));
     }
     let mut named: HashMap<String, usize> =
-        into.stages.iter().enumerate().map(|(i, s)| (s.stage.name.value.clone(), i)).collect();
+        into.stages.iter().enumerate().map(|(i, s)| (s.name.value.clone(), i)).collect();
     let trees = match tree.get("stages").map(|t| &t.what) {
         Some(What::List(list)) => list.as_slice(),
         _ => &[],
@@ -240,7 +280,7 @@ fn take(
         }
         if let Some(other) = named.insert(name.value.clone(), into.stages.len()) {
             let other = &into.stages[other];
-            let (line, _) = other.source.line_col(other.stage.name.span.start as usize);
+            let (line, _) = other.source.line_col(other.name.span.start as usize);
             return Err(Diag::at(
                 &source,
                 name.span,
@@ -254,8 +294,8 @@ fn take(
         into.stages.push(LoadedStage {
             source: source.clone(),
             dir: dir.clone(),
-            stage,
-            tree: tree.clone(),
+            name: name.clone(),
+            form: Form::Written(stage.value, tree.clone()),
         });
     }
     Ok(())

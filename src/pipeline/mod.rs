@@ -6,6 +6,7 @@
 
 pub mod kinds;
 pub mod load;
+pub mod made;
 pub mod plan;
 pub mod query;
 pub mod reference;

@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use salsa::{Database as _, DatabaseKeyIndex, EventKind, Setter};
+use serde::{Deserialize, Serialize};
 
 use super::load::load;
+use super::made::Made;
 use super::plan::{self, Plan};
 use super::slice::{Asked, Instance, Slice, of_stage};
 use super::stages::Stages;
@@ -55,12 +57,21 @@ pub struct Folder {
     pub files: Vec<PathBuf>,
 }
 
+/// Where a pipeline comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Origin {
+    /// From a file.
+    File(PathBuf),
+    /// From a command.
+    Made(Made),
+}
+
 /// A request for a plan: a pipeline, with the user's variables and targets.
 #[salsa::input]
 pub struct Request {
-    /// The pipeline file.
+    /// The pipeline.
     #[returns(ref)]
-    pub pipeline: PathBuf,
+    pub pipeline: Origin,
     /// Values of variables from the command line.
     #[returns(ref)]
     pub sets: Vec<(String, String)>,
@@ -225,7 +236,10 @@ fn profile_family(db: &dyn Db, file: File) -> Result<Family> {
 /// The stages of the pipeline, with its includes.
 #[salsa::tracked(returns(clone))]
 fn stages(db: &dyn Db, request: Request) -> Result<Arc<Stages>> {
-    let pipeline = load(&Noted(db), request.pipeline(db), request.sets(db))?;
+    let pipeline = match request.pipeline(db) {
+        Origin::File(path) => load(&Noted(db), path, request.sets(db))?,
+        Origin::Made(made) => made.pipeline(&Noted(db))?,
+    };
     Stages::new(Arc::new(pipeline)).map(Arc::new)
 }
 
@@ -395,13 +409,13 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace that reads from the disk.
     pub fn new(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Workspace {
-        Workspace::over(Arc::new(Disk), pipeline, sets, targets)
+        Workspace::over(Arc::new(Disk), Origin::File(pipeline.into()), sets, targets)
     }
 
     /// A workspace that reads from `source`.
     pub fn over(
         source: Arc<dyn Files + Send + Sync>,
-        pipeline: &Path,
+        pipeline: Origin,
         sets: &[(String, String)],
         targets: &[String],
     ) -> Workspace {
@@ -418,14 +432,14 @@ impl Workspace {
                 lock(&note).push(database_key);
             }
         })));
-        Workspace::with(storage, Some(executed), source, (pipeline, &[], &[]))
+        Workspace::with(storage, Some(executed), source, (Origin::File(pipeline.into()), &[], &[]))
     }
 
     fn with(
         storage: salsa::Storage<Database>,
         executed: Option<Executed>,
         source: Arc<dyn Files + Send + Sync>,
-        (pipeline, sets, targets): (&Path, &[(String, String)], &[String]),
+        (pipeline, sets, targets): (Origin, &[(String, String)], &[String]),
     ) -> Workspace {
         let db = Database {
             storage,
@@ -435,8 +449,7 @@ impl Workspace {
             compilers: Arc::default(),
             others: Arc::default(),
         };
-        let request =
-            Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec(), None);
+        let request = Request::new(&db, pipeline, sets.to_vec(), targets.to_vec(), None);
         Workspace { db, request, executed }
     }
 

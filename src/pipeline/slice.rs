@@ -3,7 +3,7 @@
 //!
 //! This file does not know where profiles come from, or the order in which stages are planned.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use litmake_profile::tree::{Vars, typed};
 use litmake_profile::vars::{Scope, Setting};
 use litmake_profile::yaml::Sp;
 
-use super::kinds::{Kind, Stage};
-use super::load::LoadedStage;
+use super::kinds::{Kind, Options, Stage};
+use super::load::{Axes, Form, LoadedStage};
 use super::stages::{Stages, input_stage};
 
 /// The largest number of instances of a stage, and of a whole plan.
@@ -33,7 +33,7 @@ pub struct Instance {
     /// The kind with its options, in which variables are replaced by their values.
     pub kind: Kind,
     /// The values of the variables that tell it from the other instances.
-    pub axes: BTreeMap<String, String>,
+    pub axes: Axes,
     /// The profile that its tests were compiled with.
     pub profile: Option<Arc<Profile>>,
     /// The profiles that are mixed in its tests.
@@ -66,8 +66,6 @@ pub struct Place {
 
 /// The instances of one stage.
 pub type Slice = Vec<Slot>;
-
-type Axes = BTreeMap<String, String>;
 
 /// The union of two assignments; none if a variable has different values in them.
 fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
@@ -138,10 +136,10 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     if combined.is_empty() {
         return Err(Diag::at(
             source,
-            loaded.stage.name.span,
+            loaded.name.span,
             format!(
                 "no combination of the stage `{}` agrees with what it consumes",
-                loaded.stage.name.value
+                loaded.name.value
             ),
         )
         .help("variables of the same name must share values, or be named apart"));
@@ -150,51 +148,17 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     for (axes, inputs) in combined {
         let mut vars = pipeline.vars.clone();
         vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
-        let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
-        let options = kind.options();
-        let mut profile = match options.follows_first() {
-            true => inputs.first().and_then(|at| of(at)?.profile.clone()),
-            false => inputs.iter().rev().find_map(|at| of(at)?.profile.clone()),
-        };
-        if let Some(name) = options.profile() {
-            let found = (asked.profile)(&loaded.dir, &name.value);
-            profile = Some(found.map_err(|e| e.or_at(source, name.span))?);
-        }
-        let mut mixed: Vec<Arc<Profile>> = match options.mixes() {
-            Some(words) => words
-                .iter()
-                .map(|p| (asked.named)(&loaded.dir, &p.value).map_err(|e| e.or_at(source, p.span)))
-                .collect::<Result<Vec<_>>>()?
-                .concat(),
-            None if options.gathers() => {
-                inputs.iter().filter_map(|at| of(at)?.profile.clone()).collect()
-            }
-            None => {
-                let mut of_inputs = inputs.iter().rev().filter_map(|at| Some(&of(at)?.mixed));
-                of_inputs.find(|m| !m.is_empty()).cloned().unwrap_or_default()
-            }
-        };
-        if options.gathers() || options.mixes().is_some() {
-            profile = None;
-            mixed.dedup();
-            let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();
-            if archs.len() > 1 {
-                let archs = archs.into_iter().collect::<Vec<_>>().join(", ");
-                return Err(Diag::at(
-                    source,
-                    *span,
-                    format!("code for different machines cannot be mixed: {archs}"),
-                )
-                .help("a `matrix` over a variable of the profiles' stage keeps machines apart"));
-            }
-        }
-        let mut label = loaded.stage.name.value.clone();
+        let scope = Scope { vars: &vars, env: &pipeline.env };
+        let kind = settled(loaded, kind, &axes, &scope)?;
+        let consumed: Vec<&Instance> = inputs.iter().filter_map(of).collect();
+        let (profile, mixed) = profiles_of(loaded, (kind.options(), *span), &consumed, asked)?;
+        let mut label = loaded.name.value.clone();
         if !axes.is_empty() {
             let values: Vec<&str> = axes.values().map(String::as_str).collect();
             label = format!("{label}[{}]", values.join(","));
         }
         let instance = Arc::new(Instance {
-            stage: loaded.stage.name.value.clone(),
+            stage: loaded.name.value.clone(),
             nth: out.len(),
             label,
             kind,
@@ -210,9 +174,58 @@ pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
     Ok(out)
 }
 
-/// The kind of a stage with its options, in which variables are replaced by their values.
-fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
-    let tree = loaded.tree.only(&["name", kind.name()]);
+/// The profile of an instance, and the profiles that are mixed in its tests.
+fn profiles_of(
+    loaded: &LoadedStage,
+    (options, span): (&dyn Options, Span),
+    consumed: &[&Instance],
+    asked: &Asked,
+) -> Result<(Option<Arc<Profile>>, Named)> {
+    let source = &loaded.source;
+    let mut profile = match options.follows_first() {
+        true => consumed.first().and_then(|of| of.profile.clone()),
+        false => consumed.iter().rev().find_map(|of| of.profile.clone()),
+    };
+    if let Some(name) = options.profile() {
+        let found = (asked.profile)(&loaded.dir, &name.value);
+        profile = Some(found.map_err(|e| e.or_at(source, name.span))?);
+    }
+    let mut mixed: Named = match options.mixes() {
+        Some(words) => words
+            .iter()
+            .map(|p| (asked.named)(&loaded.dir, &p.value).map_err(|e| e.or_at(source, p.span)))
+            .collect::<Result<Vec<_>>>()?
+            .concat(),
+        None if options.gathers() => consumed.iter().filter_map(|of| of.profile.clone()).collect(),
+        None => {
+            let mut mixes = consumed.iter().rev().map(|of| &of.mixed);
+            mixes.find(|m| !m.is_empty()).cloned().unwrap_or_default()
+        }
+    };
+    if options.gathers() || options.mixes().is_some() {
+        profile = None;
+        mixed.dedup();
+        let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();
+        if archs.len() > 1 {
+            let archs = archs.into_iter().collect::<Vec<_>>().join(", ");
+            let message = format!("code for different machines cannot be mixed: {archs}");
+            return Err(Diag::at(source, span, message)
+                .help("a `matrix` over a variable of the profiles' stage keeps machines apart"));
+        }
+    }
+    Ok((profile, mixed))
+}
+
+/// The kind of an instance with its options, in which variables are replaced by their values.
+fn settled(loaded: &LoadedStage, kind: &Kind, axes: &Axes, scope: &Scope) -> Result<Kind> {
+    let tree = match &loaded.form {
+        Form::Written(_, tree) => tree.only(&["name", kind.name()]),
+        Form::Made(instances) => {
+            let is = |own: &Axes| own.iter().all(|(name, value)| axes.get(name) == Some(value));
+            let own = instances.iter().find(|(own, _)| is(own));
+            return Ok(own.map_or(kind, |(_, kind)| kind).clone());
+        }
+    };
     let stage: Stage = typed(&loaded.source, &tree, Vars::In(scope))?;
     Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
 }
@@ -287,7 +300,15 @@ fn own_axes(stages: &Stages, i: usize, asked: &Asked) -> Result<Vec<Axes>> {
     let loaded = &pipeline.stages[i];
     let source = &loaded.source;
     let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
-    let mut matrix = loaded.stage.matrix.clone();
+    let stage = match &loaded.form {
+        Form::Written(stage, _) => stage,
+        Form::Made(instances) => {
+            let mut out: Vec<Axes> = instances.iter().map(|(axes, _)| axes.clone()).collect();
+            out.dedup();
+            return Ok(out);
+        }
+    };
+    let mut matrix = stage.matrix.clone();
     for (name, values) in &mut matrix {
         let mut expanded = Vec::new();
         for value in scope.expand_words(source, values)? {
@@ -307,7 +328,7 @@ fn own_axes(stages: &Stages, i: usize, asked: &Asked) -> Result<Vec<Axes>> {
         if expanded.is_empty() {
             return Err(Diag::at(
                 source,
-                loaded.stage.name.span,
+                loaded.name.span,
                 format!("the matrix variable `{name}` has no values"),
             ));
         }
@@ -316,16 +337,16 @@ fn own_axes(stages: &Stages, i: usize, asked: &Asked) -> Result<Vec<Axes>> {
     let many = || {
         Diag::at(
             source,
-            loaded.stage.name.span,
+            loaded.name.span,
             format!("this stage unfolds into over {MAX_NODES} instances"),
         )
     };
-    let most = MAX_NODES / loaded.stage.foreach.len().max(1);
+    let most = MAX_NODES / stage.foreach.len().max(1);
     let mut out = combinations(&matrix, most).ok_or_else(many)?;
-    if !loaded.stage.foreach.is_empty() {
+    if !stage.foreach.is_empty() {
         let mut each = Vec::new();
         for old in &out {
-            for assignment in &loaded.stage.foreach {
+            for assignment in &stage.foreach {
                 let mut axes = old.clone();
                 for (name, value) in assignment {
                     let text = Sp { value: value.value.0.clone(), span: value.span };

@@ -10,7 +10,7 @@ use litmake_base::diag::{Diag, Result, Span, nearest};
 use litmake_profile::yaml::Sp;
 
 use super::kinds::{Items, Kind, Options};
-use super::load::Pipeline;
+use super::load::{Form, Pipeline};
 
 /// The stages of a pipeline, before planning.
 #[derive(Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl Stages {
                 .help("docs/guide.md and pipelines/example.yaml show how one looks"));
         }
         let names = pipeline.stages.iter().enumerate();
-        let names = names.map(|(i, s)| (s.stage.name.value.clone(), i)).collect();
+        let names = names.map(|(i, s)| (s.name.value.clone(), i)).collect();
         let kinds = resolve_kinds(&pipeline)?;
         let mut out = Stages { pipeline, kinds, names, order: Vec::new() };
         out.order = sorted(&out)?;
@@ -43,7 +43,7 @@ impl Stages {
 
     /// The name of a stage, by its position.
     pub fn name(&self, of: usize) -> &str {
-        &self.pipeline.stages[of].stage.name.value
+        &self.pipeline.stages[of].name.value
     }
 
     /// The options of a stage, in which variables are not yet replaced.
@@ -76,23 +76,25 @@ fn instead(wanted: Items, given: Items) -> &'static str {
 fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for loaded in &pipeline.stages {
-        let mut kinds = loaded.stage.kinds();
+        let mut kinds = match &loaded.form {
+            Form::Written(stage, _) => stage.kinds(),
+            Form::Made(instances) => {
+                instances.iter().take(1).map(|(_, kind)| (kind.clone(), Span::default())).collect()
+            }
+        };
         let at = |span, message| Diag::at(&loaded.source, span, message);
         match kinds.len() {
             1 => out.push(kinds.remove(0)),
             0 => errors.push(
-                at(
-                    loaded.stage.name.span,
-                    format!("the stage `{}` has no kind", loaded.stage.name.value),
-                )
-                .help(format!("add one of {}", Kind::NAMES.join(", "))),
+                at(loaded.name.span, format!("the stage `{}` has no kind", loaded.name.value))
+                    .help(format!("add one of {}", Kind::NAMES.join(", "))),
             ),
             _ => errors.push(
                 at(
                     kinds[1].1,
                     format!(
                         "the stage `{}` has two kinds, `{}` and `{}`",
-                        loaded.stage.name.value,
+                        loaded.name.value,
                         kinds[0].0.name(),
                         kinds[1].0.name()
                     ),
@@ -111,7 +113,7 @@ pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usiz
     let Some(found) = names.get(name.value.as_str()).copied() else {
         let diag =
             Diag::at(&loaded.source, name.span, format!("there is no stage `{}`", name.value));
-        let names = pipeline.stages.iter().map(|s| s.stage.name.value.as_str());
+        let names = pipeline.stages.iter().map(|s| s.name.value.as_str());
         return Err(match nearest(&name.value, names.clone()) {
             _ if name.value.contains("${") => {
                 diag.help("which stage consumes which is fixed: write the stage's name itself")
@@ -183,7 +185,7 @@ fn sorted(stages: &Stages) -> Result<Vec<usize>> {
 
 fn circle(pipeline: &Pipeline, inputs: &[Vec<(usize, Span)>], done: &[bool]) -> Box<Diag> {
     let mut path = vec![(0..done.len()).find(|i| !done[*i]).unwrap_or(0)];
-    let name = |i: usize| pipeline.stages[i].stage.name.value.as_str();
+    let name = |i: usize| pipeline.stages[i].name.value.as_str();
     loop {
         let last = path[path.len() - 1];
         let Some((next, span)) = inputs[last].iter().find(|(j, _)| !done[*j]) else {

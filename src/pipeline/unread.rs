@@ -9,7 +9,7 @@ use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_profile::tree::{Tree, What};
 use litmake_profile::yaml::Sp;
 
-use super::load::LoadedStage;
+use super::load::{Form, LoadedStage};
 
 /// The names that texts read as `${name}`.
 #[derive(Default)]
@@ -40,7 +40,9 @@ impl Read {
 
     /// Adds the names in a stage.
     pub fn stage(&mut self, stage: &LoadedStage) {
-        self.tree(&stage.tree);
+        if let Form::Written(_, tree) = &stage.form {
+            self.tree(tree);
+        }
     }
 
     /// An error if nothing reads a variable.
@@ -68,7 +70,7 @@ fn keys(tree: Option<&Tree>) -> Vec<&Sp<String>> {
 
 /// The keys of each entry of a stage's `foreach`.
 fn entries(stage: &LoadedStage) -> Vec<Vec<&Sp<String>>> {
-    match stage.tree.get("foreach").map(|t| &t.what) {
+    match stage.key("foreach").map(|t| &t.what) {
         Some(What::List(list)) => list.iter().map(|t| keys(Some(t))).collect(),
         _ => Vec::new(),
     }
@@ -79,7 +81,7 @@ fn entries(stage: &LoadedStage) -> Vec<Vec<&Sp<String>>> {
 /// it, too.
 pub fn check_axes(stages: &[LoadedStage], read: &Read) -> Result<()> {
     let matrix = |stage: &'_ LoadedStage| -> Vec<String> {
-        let own = keys(stage.tree.get("matrix")).into_iter().chain(entries(stage).concat());
+        let own = keys(stage.key("matrix")).into_iter().chain(entries(stage).concat());
         own.map(|key| key.value.clone()).collect()
     };
     let all: Vec<Vec<String>> = stages.iter().map(matrix).collect();
@@ -92,7 +94,7 @@ pub fn check_axes(stages: &[LoadedStage], read: &Read) -> Result<()> {
             true => Ok(()),
             false => read.check(&key.value, &stage.source, key.span),
         };
-        keys(stage.tree.get("matrix")).into_iter().try_for_each(check)?;
+        keys(stage.key("matrix")).into_iter().try_for_each(check)?;
         for entry in entries(stage) {
             if let Some(first) = entry.first()
                 && !entry.iter().any(|key| check(key).is_ok())

@@ -145,7 +145,9 @@ pub enum Storage {
 }
 
 /// The locals that are kept to the end of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, serde::Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum Observe {

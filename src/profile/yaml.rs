@@ -8,6 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Error, Location, Spanned};
 
@@ -16,7 +17,7 @@ use super::vars::Setting;
 use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// A value, and its place in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sp<T> {
     /// The value.
     pub value: T,
@@ -28,6 +29,25 @@ impl<T> Sp<T> {
     /// A value without a place.
     pub fn nowhere(value: T) -> Sp<T> {
         Sp { value, span: Span::default() }
+    }
+}
+
+impl<T> From<T> for Sp<T> {
+    fn from(value: T) -> Sp<T> {
+        Sp::nowhere(value)
+    }
+}
+
+impl From<&str> for Sp<String> {
+    fn from(text: &str) -> Sp<String> {
+        Sp::nowhere(text.to_string())
+    }
+}
+
+/// Data formats other than YAML keep the place beside the value.
+impl<T: Serialize> Serialize for Sp<T> {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        (&self.value, self.span.start, self.span.end).serialize(s)
     }
 }
 
@@ -97,6 +117,18 @@ impl Words {
     /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl<T: Into<Sp<String>>> FromIterator<T> for Words {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Words {
+        Words(texts.into_iter().map(Into::into).collect())
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        (&self.0, 0, 0).serialize(s)
     }
 }
 

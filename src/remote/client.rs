@@ -476,6 +476,7 @@ async fn live(shared: Arc<Shared>, mut messages: UnboundedReceiver<Message>) {
         }
     }
     uploads.abort();
+    execute::cancel(&link, true).await;
 }
 
 /// The life of a client that cannot begin.

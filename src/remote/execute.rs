@@ -16,6 +16,7 @@ use litmake_engine::elsewhere::{Executed, Made, Order, Spent, Taker, Tally};
 use prost::Message;
 use reapi::{ActionResult, Digest as Named, OutputFile};
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use crate::action::{self, Blob};
 use crate::client::{Link, lock};
@@ -30,6 +31,8 @@ const MAX_TOLD: i64 = 64 << 20;
 /// How often a job is sent again after the server went away or lost a part of the job.
 const SENT_AGAIN: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// How long a run that ends waits until the server has heard which jobs are not wanted.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// The `PATH` of programs on workers, where this process has none.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -54,9 +57,12 @@ pub struct Execution {
 
 /// A job under way.
 struct Underway {
+    /// Since when it waits for a worker, or has one.
     since: Instant,
-    /// Whether a worker is known to have started the job, or the server does not tell.
+    /// Whether a worker has the job, or the server does not tell. A job whose worker went away waits again.
     begun: bool,
+    /// The name by which the server knows it.
+    name: Option<String>,
     /// Notified when the engine takes the job back.
     recalled: Arc<Notify>,
 }
@@ -71,6 +77,8 @@ pub struct Jobs {
     /// in a sandbox that shows it other folders. They are sent with each job.
     answers: Mutex<Answers>,
     underway: Mutex<HashMap<u64, Underway>>,
+    /// The server's names of jobs that were taken back.
+    unwanted: Mutex<Vec<String>>,
     fetched: AtomicU64,
     /// When a worker last began or finished a job.
     moved: Mutex<Option<Instant>>,
@@ -101,24 +109,36 @@ impl Jobs {
         }
     }
 
-    /// Takes back a job that no worker has begun; says whether it could.
+    /// Takes back a job that no worker has; says whether it could.
     pub fn recall(&self, number: u64) -> bool {
         let mut underway = lock(&self.underway);
-        match underway.get(&number) {
-            Some(job) if !job.begun => {}
-            _ => return false,
-        }
-        if let Some(job) = underway.remove(&number) {
-            job.recalled.notify_one();
-        }
+        let Some(job) = underway.get(&number).filter(|job| !job.begun) else { return false };
+        job.recalled.notify_one();
+        let name = job.name.clone();
+        underway.remove(&number);
+        drop(underway);
+        lock(&self.unwanted).extend(name);
         true
     }
 
-    fn begin(&self, number: u64) {
-        *lock(&self.moved) = Some(Instant::now());
+    /// Notes how far a job is, and the name that the server gave it; an empty one where it has none any more.
+    fn note(&self, number: u64, stage: Stage, name: &str) {
+        let begun = stage != Stage::Queued;
         if let Some(job) = lock(&self.underway).get_mut(&number) {
-            job.begun = true;
+            job.name = Some(name.to_string()).filter(|name| !name.is_empty());
+            if job.begun == begun {
+                return;
+            }
+            (job.begun, job.since) = (begun, Instant::now());
         }
+        if begun {
+            *lock(&self.moved) = Some(Instant::now());
+        }
+    }
+
+    /// Since when a worker has a job, if one has it.
+    fn running_since(&self, number: u64) -> Option<Instant> {
+        lock(&self.underway).get(&number).filter(|job| job.begun).map(|job| job.since)
     }
 
     /// Whether a job waits although nothing has moved for a while.
@@ -134,20 +154,41 @@ impl Jobs {
 /// Executes a job, unless it is taken back.
 pub async fn execute(link: Arc<Link>, number: u64, order: Order, taker: Taker) {
     let recalled = Arc::new(Notify::new());
-    let job = Underway { since: Instant::now(), begun: false, recalled: recalled.clone() };
+    let job =
+        Underway { since: Instant::now(), begun: false, name: None, recalled: recalled.clone() };
     lock(&link.shared.jobs.underway).insert(number, job);
     let done = tokio::select! {
         done = one(&link, number, &order) => done,
-        () = recalled.notified() => return,
+        () = recalled.notified() => return cancel(&link, false).await,
     };
     // Where it was taken back at this moment, nobody waits for it.
-    if lock(&link.shared.jobs.underway).remove(&number).is_some() {
+    let job = lock(&link.shared.jobs.underway).remove(&number);
+    if let Some(job) = job {
         if let Executed::Made(_) = done {
             link.shared.jobs.fetched.fetch_add(1, Ordering::Relaxed);
             *lock(&link.shared.jobs.moved) = Some(Instant::now());
+        } else if let Some(name) = job.name {
+            let link = link.clone();
+            tokio::spawn(async move { link.wire.cancel(name).await });
         }
         taker(done);
     }
+}
+
+/// Tells the server which jobs nobody waits for: those that were taken back, and at the end of a run all.
+pub async fn cancel(link: &Arc<Link>, all: bool) {
+    let jobs = &link.shared.jobs;
+    let mut names = std::mem::take(&mut *lock(&jobs.unwanted));
+    if all {
+        names.extend(lock(&jobs.underway).values().filter_map(|job| job.name.clone()));
+    }
+    let mut requests = JoinSet::new();
+    for name in names {
+        let link = link.clone();
+        requests.spawn(async move { link.wire.cancel(name).await });
+    }
+    // Servers that do not answer are not waited for.
+    drop(tokio::time::timeout(LAST_WORDS, requests.join_all()).await);
 }
 
 async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
@@ -170,6 +211,13 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         }
         let response = match sent(link, number, &execution, order, &action).await {
             Ok(response) => response,
+            // Everything is there that the job names, so that the server misses something else.
+            Err(trouble) if trouble.unmet && attempt < SENT_AGAIN => {
+                match action.is_there(link).await {
+                    true => return close(link, &Trouble::unmet(trouble.words)),
+                    false => continue,
+                }
+            }
             // It lost a part of the action between two requests, or went away and may come back.
             Err(trouble)
                 if (trouble.meaning == Meaning::Missing || trouble.passing)
@@ -186,8 +234,9 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         let status = response.status.clone().unwrap_or_default();
         match status.code {
             0 => return taken(link, &action, response, order.outputs).await,
-            // Missing blobs are uploaded again.
-            9 if attempt < SENT_AGAIN => continue,
+            // Missing blobs are uploaded again; that anything else is missing, another try does not change.
+            9 if attempt < SENT_AGAIN && !action.is_there(link).await => continue,
+            9 => return close(link, &Trouble::unmet(plain(&status.message))),
             4 => {
                 let seconds = execution.timeout.as_secs();
                 return Executed::Failed(format!("a job took longer than {seconds} s"));
@@ -211,22 +260,19 @@ async fn sent(
 ) -> Result<reapi::ExecuteResponse, Trouble> {
     inputs.upload(link, execution).await?;
     let jobs = &link.shared.jobs;
-    let on_stage = |stage: Stage| {
-        if stage != Stage::Queued {
-            jobs.begin(number);
-        }
-    };
+    let on_word = |stage: Stage, name: &str| jobs.note(number, stage, name);
     let past_cache = order.anew || !link.shared.options.reads;
-    let running = link.wire.execute(&inputs.action.digest, past_cache, on_stage);
+    let running = link.wire.execute(&inputs.action.digest, past_cache, on_word);
     tokio::pin!(running);
     let mut tick = tokio::time::interval(Duration::from_millis(200));
-    let begun = Instant::now();
     // A server that does not end a job in time is not waited for.
     let longest = execution.timeout + execution.timeout / 4 + Duration::from_secs(30);
-    let mut ran_since: Option<Instant> = None;
     loop {
         tokio::select! {
-            done = &mut running => return done,
+            done = &mut running => {
+                jobs.note(number, Stage::Queued, "");
+                return done;
+            }
             _ = tick.tick() => {
                 if jobs.is_stuck(number, execution.patience) {
                     let properties = match execution.properties.is_empty() {
@@ -238,11 +284,9 @@ async fn sent(
                         "no worker has begun a job for {seconds} s ({properties})"
                     )));
                 }
-                let is_running = lock(&jobs.underway).get(&number).is_some_and(|job| job.begun);
-                let since = is_running.then(|| *ran_since.get_or_insert_with(Instant::now));
-                if since.unwrap_or(begun).elapsed() > longest && is_running {
+                if jobs.running_since(number).is_some_and(|since| since.elapsed() > longest) {
                     let words = format!("a job took longer than {} s", longest.as_secs());
-                    return Err(Trouble { meaning: Meaning::Missing, words, passing: false });
+                    return Err(Trouble::gone(words));
                 }
             }
         }
@@ -472,6 +516,13 @@ impl Inputs {
         let action = Blob::new(action.encode_to_vec());
         let blobs = vec![recipe, answers, job, root, command, action.clone()];
         Ok(Inputs { job: Digest::of(&order.job), program, padding, blobs, action })
+    }
+
+    /// Whether the server has everything.
+    async fn is_there(&self, link: &Arc<Link>) -> bool {
+        let mut digests: Vec<Named> = self.blobs.iter().map(|b| b.digest.clone()).collect();
+        digests.push(self.program.clone());
+        link.wire.missing(digests).await.is_ok_and(|missing| missing.is_empty())
     }
 
     /// Uploads what the server does not have.

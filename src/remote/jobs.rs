@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::strict::{Given, Left, Rules, Running, Store, start};
+use super::strict::{Given, Left, Queue, Rules, Running, Store, start};
 use litmake_base::digest::Digest;
 use litmake_engine::elsewhere::{Elsewhere, Executed, Order};
 use litmake_engine::remote::Remote;
@@ -22,6 +22,7 @@ fn options(server: &Running, patience: u64) -> Options {
     let mut out = Options::new(Address::parse(&server.url()).unwrap());
     out.instance = Rules::default().instance;
     out.retries = 1;
+    out.silence = Duration::from_millis(200);
     out.execution = Some(Execution {
         address: out.address.clone(),
         program: program(),
@@ -154,7 +155,8 @@ fn another_program_than_was_sent_is_not_believed() {
 
 #[test]
 fn a_job_that_nobody_takes_is_given_up_and_said() {
-    let server = start(&Store::default(), &Rules { stuck: true, ..rules(honest) }, 0, None);
+    let server =
+        start(&Store::default(), &Rules { queue: Queue::Stands, ..rules(honest) }, 0, None);
     let client = client(&server, 1);
     assert!(client.is_open());
     assert_eq!(failed(send(&client, false).recv_timeout(LONG).unwrap()), "gone");
@@ -165,8 +167,59 @@ fn a_job_that_nobody_takes_is_given_up_and_said() {
 }
 
 #[test]
+fn a_job_whose_worker_went_away_waits_as_before() {
+    let server =
+        start(&Store::default(), &Rules { queue: Queue::LosesWorkers, ..rules(honest) }, 0, None);
+    let client = client(&server, 1);
+    assert_eq!(failed(send(&client, false).recv_timeout(LONG).unwrap()), "gone");
+    let said = client.take_notices().join("\n");
+    assert!(said.contains("no worker has begun a job for 1 s"), "{said}");
+}
+
+#[test]
+fn a_silent_server_is_asked_how_far_a_job_is() {
+    for (queue, executed) in [(Queue::IsSilent, 1), (Queue::Forgets, 2)] {
+        let store = Store::default();
+        let server = start(&store, &Rules { queue, ..rules(honest) }, 0, None);
+        let client = client(&server, 60);
+        let done = send(&client, false).recv_timeout(LONG).unwrap();
+        assert!(matches!(done, Executed::Made(_)), "{:?}", client.take_notices());
+        assert_eq!((store.calls("wait"), store.calls("execute")), (1, executed));
+    }
+}
+
+#[test]
+fn that_no_worker_has_a_property_is_said_at_once() {
+    let store = Store::default();
+    let rules = Rules { queue: Queue::HasNoSuchWorker, ..rules(honest) };
+    let server = start(&store, &rules, 0, None);
+    let client = client(&server, 60);
+    assert_eq!(failed(send(&client, false).recv_timeout(LONG).unwrap()), "gone");
+    let said = client.take_notices().join("\n");
+    assert!(said.contains("no pool `none`") && said.contains("--remote-platform"), "{said}");
+    assert_eq!(store.calls("execute"), 1);
+}
+
+#[test]
+fn jobs_that_nobody_waits_for_are_cancelled() {
+    let store = Store::default();
+    let server = start(&store, &Rules { queue: Queue::IsSilent, ..rules(honest) }, 0, None);
+    let mut options = options(&server, 60);
+    options.silence = LONG;
+    let client = Client::start(options).unwrap();
+    client.set_recipe(b"a pipeline".to_vec(), work::Answers::new());
+    let _done = send(&client, false);
+    while Elsewhere::tally(&client).running == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(client);
+    assert_eq!(store.calls("cancel"), 1);
+}
+
+#[test]
 fn a_job_that_nobody_has_begun_is_taken_back() {
-    let server = start(&Store::default(), &Rules { stuck: true, ..rules(honest) }, 0, None);
+    let server =
+        start(&Store::default(), &Rules { queue: Queue::Stands, ..rules(honest) }, 0, None);
     let client = client(&server, 60);
     let done = send(&client, false);
     let mut tries = 0;

@@ -42,6 +42,8 @@ pub struct Options {
     pub tls: Tls,
     /// How long one request may take.
     pub timeout: Duration,
+    /// How long a server may say nothing of a job before it is asked how far the job is.
+    pub silence: Duration,
     /// How often a request is made again.
     pub retries: u32,
     /// Whether results are read from the cache.
@@ -63,6 +65,7 @@ impl Options {
             told: Told::default(),
             tls: Tls::default(),
             timeout: Duration::from_secs(10),
+            silence: Duration::from_secs(30),
             retries: 5,
             reads: true,
             writes: true,

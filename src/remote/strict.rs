@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream;
-use bazel_remote_apis::google::longrunning::{Operation, operation};
+use bazel_remote_apis::google::longrunning::{self, Operation, operation};
+use bazel_remote_apis::google::protobuf::Empty;
 use bytestream::byte_stream_server::{ByteStream, ByteStreamServer};
 use prost::Message;
 use reapi::Digest as Named;
@@ -37,8 +38,24 @@ pub struct Rules {
     pub delay: Duration,
     /// Executes actions; without it the server has no execution.
     pub worker: Option<Worker>,
-    /// Actions stay in the queue.
-    pub stuck: bool,
+    pub queue: Queue,
+}
+
+/// What becomes of actions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// They are done.
+    Moves,
+    /// They stay in the queue.
+    Stands,
+    /// A worker takes them and goes away.
+    LosesWorkers,
+    /// A worker takes them, and no more is said, except to those who ask how far an action is.
+    IsSilent,
+    /// The same, and the first action is forgotten.
+    Forgets,
+    /// No worker is of the kind that is asked for.
+    HasNoSuchWorker,
 }
 
 pub type Worker = Arc<dyn Fn(&Given) -> Left + Send + Sync>;
@@ -65,7 +82,7 @@ impl Default for Rules {
             updates: true,
             delay: Duration::ZERO,
             worker: None,
-            stuck: false,
+            queue: Queue::Moves,
         }
     }
 }
@@ -75,6 +92,8 @@ pub struct Kept {
     pub blobs: BTreeMap<String, Vec<u8>>,
     pub results: BTreeMap<String, reapi::ActionResult>,
     pub calls: BTreeMap<&'static str, usize>,
+    /// The action that was sent last.
+    pub asked: Option<reapi::ExecuteRequest>,
 }
 
 /// The contents of a server. They outlive it, and may be given to the next server.
@@ -140,6 +159,7 @@ pub fn start(store: &Store, rules: &Rules, port: u16, tls: Option<ServerTlsConfi
         .add_service(ActionCacheServer::new(serving.clone()))
         .add_service(ContentAddressableStorageServer::new(serving.clone()))
         .add_service(ExecutionServer::new(serving.clone()))
+        .add_service(longrunning::operations_server::OperationsServer::new(serving.clone()))
         .add_service(ByteStreamServer::new(serving));
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -433,10 +453,10 @@ impl ByteStream for Serving {
     }
 }
 
-/// The stream of an action's states: queued and then done, or queued for ever where `stuck` is set.
+/// The stream of an action's states. It stays open where the last is not the end.
 pub struct Operations {
     list: std::vec::IntoIter<Operation>,
-    stuck: bool,
+    open: bool,
 }
 
 impl Stream for Operations {
@@ -445,7 +465,7 @@ impl Stream for Operations {
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.list.next() {
             Some(operation) => Poll::Ready(Some(Ok(operation))),
-            None if self.stuck => Poll::Pending,
+            None if self.open => Poll::Pending,
             None => Poll::Ready(None),
         }
     }
@@ -492,26 +512,9 @@ impl Serving {
             ..Default::default()
         })
     }
-}
 
-#[tonic::async_trait]
-impl Execution for Serving {
-    type ExecuteStream = Operations;
-
-    async fn execute(&self, request: Request<reapi::ExecuteRequest>) -> Answered {
-        self.enter("execute", &request, &request.get_ref().instance_name).await?;
-        let request = request.into_inner();
-        let Some(worker) = &self.rules.worker else { return Err(Status::unimplemented("")) };
-        let queued = reapi::ExecuteOperationMetadata {
-            stage: reapi::execution_stage::Value::Queued.into(),
-            ..Default::default()
-        };
-        let mut waits = Operation { name: "one".into(), ..Operation::default() };
-        waits.metadata.get_or_insert_default().value = queued.encode_to_vec();
-        if self.rules.stuck {
-            let list = vec![waits].into_iter();
-            return Ok(Response::new(Operations { list, stuck: true }));
-        }
+    /// The end of an action: the result that is known, or that the worker makes.
+    fn done(&self, worker: &Worker, request: &reapi::ExecuteRequest) -> Result<Operation, Status> {
         let hash = request.action_digest.clone().unwrap_or_default().hash;
         let known = self.store.lock().results.get(&hash).cloned();
         let known = known.filter(|_| !request.skip_cache_lookup);
@@ -527,19 +530,95 @@ impl Execution for Serving {
             reapi::ExecuteResponse { result: Some(result), cached_result, ..Default::default() };
         let mut any = Default::default();
         fill(&mut any, &response);
-        let done = Operation {
-            name: "one".into(),
-            done: true,
-            result: Some(operation::Result::Response(any)),
-            ..Operation::default()
+        let result = Some(operation::Result::Response(any));
+        Ok(Operation { name: "one".into(), done: true, result, ..Operation::default() })
+    }
+}
+
+#[tonic::async_trait]
+impl Execution for Serving {
+    type ExecuteStream = Operations;
+
+    async fn execute(&self, request: Request<reapi::ExecuteRequest>) -> Answered {
+        self.enter("execute", &request, &request.get_ref().instance_name).await?;
+        let request = request.into_inner();
+        let Some(worker) = &self.rules.worker else { return Err(Status::unimplemented("")) };
+        use reapi::execution_stage::Value::{Executing, Queued};
+        let again = self.store.calls("execute") > 1;
+        let stages = match self.rules.queue {
+            Queue::HasNoSuchWorker => return Err(Status::failed_precondition("no pool `none`")),
+            Queue::Stands => vec![Queued],
+            Queue::LosesWorkers => vec![Queued, Executing, Queued],
+            Queue::IsSilent => vec![Queued, Executing],
+            Queue::Forgets if !again => vec![Queued, Executing],
+            Queue::Moves | Queue::Forgets => {
+                let list = vec![state(Queued), self.done(worker, &request)?].into_iter();
+                return Ok(Response::new(Operations { list, open: false }));
+            }
         };
-        let list = vec![waits, done].into_iter();
-        Ok(Response::new(Operations { list, stuck: false }))
+        self.store.lock().asked = Some(request);
+        let list = stages.into_iter().map(state).collect::<Vec<_>>().into_iter();
+        Ok(Response::new(Operations { list, open: true }))
     }
 
     type WaitExecutionStream = Operations;
 
-    async fn wait_execution(&self, _: Request<reapi::WaitExecutionRequest>) -> Answered {
+    async fn wait_execution(&self, request: Request<reapi::WaitExecutionRequest>) -> Answered {
+        self.enter("wait", &request, &self.rules.instance).await?;
+        let asked = self.store.lock().asked.clone();
+        match (&self.rules.worker, asked, self.rules.queue) {
+            (Some(worker), Some(asked), Queue::IsSilent) => {
+                let list = vec![self.done(worker, &asked)?].into_iter();
+                Ok(Response::new(Operations { list, open: false }))
+            }
+            _ => Err(Status::not_found("no such operation")),
+        }
+    }
+}
+
+/// An operation that is not done.
+fn state(stage: reapi::execution_stage::Value) -> Operation {
+    let said = reapi::ExecuteOperationMetadata { stage: stage.into(), ..Default::default() };
+    let mut out = Operation { name: "one".into(), ..Operation::default() };
+    out.metadata.get_or_insert_default().value = said.encode_to_vec();
+    out
+}
+
+#[tonic::async_trait]
+impl longrunning::operations_server::Operations for Serving {
+    async fn cancel_operation(
+        &self,
+        request: Request<longrunning::CancelOperationRequest>,
+    ) -> Answer<Empty> {
+        self.enter("cancel", &request, &self.rules.instance).await?;
+        Ok(Response::new(Empty {}))
+    }
+
+    async fn list_operations(
+        &self,
+        _: Request<longrunning::ListOperationsRequest>,
+    ) -> Answer<longrunning::ListOperationsResponse> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn get_operation(
+        &self,
+        _: Request<longrunning::GetOperationRequest>,
+    ) -> Answer<Operation> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn delete_operation(
+        &self,
+        _: Request<longrunning::DeleteOperationRequest>,
+    ) -> Answer<Empty> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn wait_operation(
+        &self,
+        _: Request<longrunning::WaitOperationRequest>,
+    ) -> Answer<Operation> {
         Err(Status::unimplemented(""))
     }
 }

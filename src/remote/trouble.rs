@@ -30,6 +30,8 @@ pub struct Trouble {
     pub words: String,
     /// Whether it is worth to ask again at once.
     pub(crate) passing: bool,
+    /// Whether something has to be there first: a blob, or a worker of the kind that was asked for.
+    pub(crate) unmet: bool,
 }
 
 /// Words in messages of a connection that the server ended. A server that misses a certificate says so in
@@ -74,24 +76,30 @@ impl Trouble {
         }
         // A server may send anything.
         let words: String = words.chars().filter(|c| !c.is_control()).take(400).collect();
-        Trouble { meaning, words: options.without_secrets(&words), passing }
+        let unmet = status.code() == Code::FailedPrecondition;
+        Trouble { meaning, words: options.without_secrets(&words), passing, unmet }
     }
 
     pub(crate) fn slow(timeout: Duration) -> Trouble {
         let words = format!("no answer within {} s", timeout.as_secs_f64());
-        Trouble { meaning: Meaning::Gone, words, passing: false }
+        Trouble { meaning: Meaning::Gone, words, passing: false, unmet: false }
     }
 
     pub(crate) fn gone(words: impl Into<String>) -> Trouble {
-        Trouble { meaning: Meaning::Gone, words: words.into(), passing: false }
+        Trouble { meaning: Meaning::Gone, words: words.into(), passing: false, unmet: false }
     }
 
     pub(crate) fn refused(words: impl Into<String>) -> Trouble {
-        Trouble { meaning: Meaning::Refused, words: words.into(), passing: false }
+        Trouble { meaning: Meaning::Refused, words: words.into(), passing: false, unmet: false }
+    }
+
+    /// The server has all blobs, and misses something else.
+    pub(crate) fn unmet(words: impl Into<String>) -> Trouble {
+        Trouble { meaning: Meaning::Unable, words: words.into(), passing: false, unmet: true }
     }
 
     pub(crate) fn unable(words: impl Into<String>) -> Trouble {
-        Trouble { meaning: Meaning::Unable, words: words.into(), passing: false }
+        Trouble { meaning: Meaning::Unable, words: words.into(), passing: false, unmet: false }
     }
 
     /// Advice for the user, if the words of the failure allow any.
@@ -120,7 +128,11 @@ impl Trouble {
         {
             return Some("the server ended the encrypted connection; it may want a certificate of the client (--tls-client-certificate and --tls-client-key), or not encrypt (grpc:// instead of grpcs://)".into());
         }
+        let properties = options.execution.as_ref().is_some_and(|e| !e.properties.is_empty());
         match self.meaning {
+            Meaning::Unable if self.unmet && properties => Some(
+                "has it a worker with the properties of --remote-platform, by the names that it uses?".into(),
+            ),
             // It has said itself what is wrong.
             Meaning::Refused if words.starts_with("the credential helper") => None,
             Meaning::Refused if !options.helpers.is_empty() => {

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream;
+use bazel_remote_apis::google::longrunning::CancelOperationRequest;
 use bazel_remote_apis::google::longrunning::operation::Result as Done;
+use bazel_remote_apis::google::longrunning::operations_client::OperationsClient;
 use prost::Message;
 use reapi::action_cache_client::ActionCacheClient;
 use reapi::capabilities_client::CapabilitiesClient;
@@ -277,12 +279,13 @@ impl Wire {
         found.await
     }
 
-    /// Has an action executed. It takes as long as it takes; `on_stage` hears how far it is.
+    /// Has an action executed. It takes as long as it takes; `on_word` hears how far it is, and by which name
+    /// the server knows it. A server that says nothing for a while is asked again.
     pub async fn execute(
         &self,
         action: &Named,
         anew: bool,
-        on_stage: impl Fn(Stage),
+        on_word: impl Fn(Stage, &str),
     ) -> Result<reapi::ExecuteResponse, Trouble> {
         let trouble = |status: Status| Trouble::of(&self.options, &status);
         let request = reapi::ExecuteRequest {
@@ -294,24 +297,50 @@ impl Wire {
             ..reapi::ExecuteRequest::default()
         };
         let begun = self.once_as(&self.executor_credentials, self.options.timeout, || {
-            let mut client =
-                ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
-            let request = request.clone();
+            let (mut client, request) = (self.execution(), request.clone());
             async move { client.execute(request).await }
         });
         let mut stream = begun.await?.into_inner();
-        while let Some(operation) = stream.message().await.map_err(trouble)? {
+        let mut name = String::new();
+        loop {
+            let operation = match tokio::time::timeout(self.options.silence, stream.message()).await
+            {
+                Ok(said) => said.map_err(trouble)?,
+                // Before a server has named the action, there is nothing to ask for.
+                Err(_) if name.is_empty() => continue,
+                // A server that follows the action says at once how far it is.
+                Err(_) => {
+                    let request = reapi::WaitExecutionRequest { name: name.clone() };
+                    let asked =
+                        self.once_as(&self.executor_credentials, self.options.timeout, || {
+                            let (mut client, request) = (self.execution(), request.clone());
+                            async move { client.wait_execution(request).await }
+                        });
+                    match asked.await {
+                        Ok(answer) => stream = answer.into_inner(),
+                        // It has no such request.
+                        Err(trouble) if trouble.meaning == Meaning::Unable => {}
+                        Err(trouble) => return Err(trouble),
+                    }
+                    continue;
+                }
+            };
+            let Some(operation) = operation else {
+                return Err(trouble(Status::unavailable("it went away during a job")));
+            };
             if !operation.done {
                 let said = operation
                     .metadata
                     .and_then(|any| reapi::ExecuteOperationMetadata::decode(&any.value[..]).ok());
-                on_stage(match said.map(|said| said.stage()) {
+                let stage = match said.map(|said| said.stage()) {
                     Some(
                         reapi::execution_stage::Value::Queued
                         | reapi::execution_stage::Value::CacheCheck,
                     ) => Stage::Queued,
                     _ => Stage::Running,
-                });
+                };
+                name = operation.name;
+                on_word(stage, &name);
                 continue;
             }
             return match operation.result {
@@ -323,7 +352,17 @@ impl Wire {
                 None => Err(Trouble::unable("it ended a job without an answer")),
             };
         }
-        Err(trouble(Status::unavailable("it went away during a job")))
+    }
+
+    fn execution(&self) -> ExecutionClient<Service> {
+        ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE)
+    }
+
+    /// Tells the server that nobody waits for an action. Servers need not listen, so that there is no answer.
+    pub async fn cancel(&self, name: String) {
+        let mut client = OperationsClient::new(self.executor.clone());
+        let request = CancelOperationRequest { name };
+        drop(tokio::time::timeout(self.options.timeout, client.cancel_operation(request)).await);
     }
 
     /// The abilities of the server; its limit on batches holds from then on.

@@ -128,6 +128,13 @@ fn step(label: &str, from: &str, to: &str) -> String {
             format!("{from} synchronises with {to}{READS_IT}")
         }
         (Some(made), _) => made.said(from, to),
+        (None, None) if name == "eco" && made.ends_with("; rf") => {
+            let access = if made.starts_with("mo") { "writes" } else { "reads" };
+            format!("{to} reads a later value than {from} {access}")
+        }
+        (None, None) if name == "eco" => {
+            format!("{from} precedes {to} in the order of the accesses to their location")
+        }
         (None, Some(name)) => name.said(from, to),
         (None, None) if label.starts_with("psc") => {
             format!("{from} precedes {to} in the single total order of seq_cst operations")
@@ -277,6 +284,13 @@ mod tests {
         assert!(of("coherence", "hb; rf").contains("happens before itself"));
         assert!(of("coherence", "rf").contains("that it happens before"));
         assert!(of("coherence", "mo").contains("5.1.2.4p7"));
+        let step = |label: &str| {
+            let (run, failed) = run("coherence", &[("b", label, "d")]);
+            argument(&run, &failed).steps.remove(0)
+        };
+        assert_eq!(step("eco (mo; rf)"), "(d) reads a later value than (b) writes");
+        assert_eq!(step("eco (rb; rf)"), "(d) reads a later value than (b) reads");
+        assert_eq!(step("eco"), "(b) precedes (d) in the order of the accesses to their location");
         let (mut run, failed) = run("ob", &[("b", "lob", "d")]);
         run.model = "ptx".into();
         let told = argument(&run, &failed);

@@ -41,6 +41,9 @@ pub struct Instruction {
     /// The text of the source line that it was made from, if the compiler says so.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub line: String,
+    /// The function of a library that it belongs to; empty for the thread's own code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub function: String,
     /// The disassembly.
     pub code: String,
     /// The lines of the lifted test that it became; none if it does not matter there.
@@ -49,12 +52,21 @@ pub struct Instruction {
 }
 
 impl Compilation {
-    /// The code of all threads as text: `P0:`, and its instructions.
+    /// The code of all threads as text: `P0:`, and its instructions, in the order in which they run.
+    /// Those of other functions stand between lines with the function's name.
     pub fn code(&self) -> String {
         let mut out = String::new();
         for (n, thread) in self.threads.iter().enumerate() {
             let _ = writeln!(out, "P{n}:");
-            for instruction in thread {
+            let mut function = "";
+            for instruction in thread.iter().filter(|i| !i.code.is_empty()) {
+                if instruction.function != function {
+                    function = &instruction.function;
+                    let _ = match function {
+                        "" => writeln!(out, "  (back in P{n})"),
+                        called => writeln!(out, "  (in {called})"),
+                    };
+                }
                 let _ = writeln!(out, "    {}", instruction.code);
             }
         }

@@ -90,6 +90,26 @@ impl Page {
     }
 }
 
+/// A final state in words: `r0 = 0` in P1 and `x = 2` in memory.
+fn final_values(state: &State) -> String {
+    let one = |(name, value): (&String, &String)| match name.split_once(':') {
+        Some((thread, local)) => format!("`{local} = {value}` in P{thread}"),
+        None => format!("`{name} = {value}` in memory"),
+    };
+    let mut parts: Vec<String> = state.iter().map(one).collect();
+    match parts.pop() {
+        Some(last) if parts.is_empty() => last,
+        Some(last) => format!("{} and {last}", parts.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The text with a capital letter.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
+}
+
 /// The name of the litmus test in commands.
 const TEST: &str = "test.litmus";
 /// Larger sets of outcomes are only in reports.
@@ -145,22 +165,8 @@ impl<'a> Issue<'a> {
 
     fn title(&self) -> String {
         let f = self.finding;
-        let pair = f.profiles.join(" and ");
-        match (f.class, f.clash.first()) {
-            (Class::AbiLayout, Some(clash)) => {
-                format!("{}: {} of `{}` differs between {pair}", f.family, clash.part, clash.source)
-            }
-            (Class::Mixing, _) => match f.mends.first() {
-                Some(mend) => format!(
-                    "{}: `{}` of {} is too weak beside code of {}",
-                    f.family,
-                    mend.operation,
-                    mend.profile,
-                    others(f, &mend.profile)
-                ),
-                None => format!("{}: code of {pair} is wrong when it is mixed", f.family),
-            },
-            (Class::Conformance, _) if f.mechanism.is_none() => {
+        match (f.class, &f.mechanism) {
+            (Class::Conformance, None) => {
                 format!("{}: shows an outcome that {} forbids", f.family, law(&f.model_source))
             }
             _ => f.fault(),
@@ -171,8 +177,7 @@ impl<'a> Issue<'a> {
     fn summary(&self) -> Vec<String> {
         let f = self.finding;
         let law = law(&f.model_source);
-        let outcome = self.wrong().into_iter().next().map(|o| format!("`{o}`"));
-        let outcome = outcome.unwrap_or("a wrong result".into());
+        let outcome = self.wrong().into_iter().next().unwrap_or("a wrong result".into());
         let by: Vec<String> = f.compilations.iter().map(|c| format!("`{}`", c.command)).collect();
         let by = if by.is_empty() { f.profiles.join(" and ") } else { by.join(" and ") };
         let mut out = Vec::new();
@@ -181,7 +186,7 @@ impl<'a> Issue<'a> {
                 "{by} do not agree on the layout of an atomic type, so that objects of it cannot be shared."
             )),
             Class::Mixing => out.push(format!(
-                "Code of {by} is right alone. Linked together, it can end in {outcome}, which {law} forbids."
+                "Code of {by} is right alone. Linked together, it can end with {outcome}, which {law} forbids."
             )),
             Class::Conformance => {
                 out.push(format!("{by} showed {outcome}, which {law} forbids."));
@@ -192,7 +197,7 @@ impl<'a> Issue<'a> {
             )),
             Class::RuntimeCrash => out.push(format!("The code that {by} makes of it crashes.")),
             Class::Concurrency | Class::Model => out.push(format!(
-                "The code that {by} makes of the source below can end in {outcome}, which {law} forbids."
+                "The code that {by} makes of the source below can end with {outcome}, which {law} forbids."
             )),
         }
         let failed = f
@@ -202,7 +207,7 @@ impl<'a> Issue<'a> {
             .find_map(|run| Some(clause::sentence(run, run.fails.first()?)));
         out.extend(failed.map(|cycle| format!("It would need that {cycle}")));
         if let Some(culprit) = self.shown() {
-            out.push(format!("The pass `{}` does it ({}).", culprit.pass, culprit.why));
+            out.push(format!("The pass `{}` does it: {}.", culprit.pass, culprit.argument()));
         }
         // Present in, absent from; the rest is below.
         let known = presence_lines(&f.presence).into_iter();
@@ -211,11 +216,12 @@ impl<'a> Issue<'a> {
         out
     }
 
-    /// The wrong outcomes, with the names of the test that is shown.
+    /// The wrong outcomes in words, with the names of the test that is shown.
     fn wrong(&self) -> Vec<String> {
         let f = self.finding;
-        match f.reduced.as_ref().map(|r| &r.outcomes.forbidden) {
-            Some(states) if !states.is_empty() => states.iter().map(state_text).collect(),
+        let reduced = f.reduced.as_ref().map(|r| &r.outcomes.forbidden);
+        match reduced.unwrap_or(&f.outcomes.forbidden) {
+            states if !states.is_empty() => states.iter().map(final_values).collect(),
             _ => f.wrong(),
         }
     }
@@ -296,7 +302,9 @@ impl<'a> Issue<'a> {
         let Some(run) = self.finding.evidence.as_ref().and_then(|e| e.target.as_ref()) else {
             return;
         };
-        let mut lines: Vec<String> = run.events.iter().map(clause::named).collect();
+        // Branches and the like have no part in what memory does.
+        let shown = run.events.iter().filter(|e| e.event.contains(['[', '(']));
+        let mut lines: Vec<String> = shown.map(clause::named).collect();
         let initial = |id: &str| run.events.iter().any(|e| e.id == id && e.thread.is_none());
         lines.extend(run.rf.iter().map(|(from, to)| match initial(from) {
             true => format!("({to}) reads the initial value."),
@@ -324,12 +332,10 @@ impl<'a> Issue<'a> {
             let told = clause::argument(run, failed);
             page.head(&head);
             let outcome = match evidence.outcome.is_empty() {
-                true => "The outcome".to_string(),
-                false => state_text(&evidence.outcome),
+                true => "in this way".to_string(),
+                false => format!("with {}", final_values(&evidence.outcome)),
             };
-            page.paragraph(&format!(
-                "{outcome} would need an execution in which all of this holds:"
-            ));
+            page.paragraph(&format!("To end {outcome}, an execution would need all of this:"));
             let steps = told.steps.iter().map(|step| format!("{step}."));
             let lines: Vec<String> = told.events.iter().cloned().chain(steps).collect();
             page.block("", &lines.join("\n"));
@@ -346,7 +352,7 @@ impl<'a> Issue<'a> {
     fn pass(&self, page: &mut Page) {
         let Some(culprit) = self.shown() else { return };
         page.head(&format!("The pass: {}", culprit.pass));
-        page.paragraph(&culprit.why);
+        page.paragraph(&format!("{}.", capital(culprit.argument())));
         let dumps = |own: &str, lifted: &str| match own.is_empty() {
             true => lifted.to_string(),
             false => own.to_string(),
@@ -387,11 +393,6 @@ impl<'a> Issue<'a> {
             page.paragraph(&format!("Compiler Explorer ({}): {}", c.profile, c.link));
         }
     }
-}
-
-/// The other profiles of a finding than one.
-fn others(f: &Finding, profile: &str) -> String {
-    f.profiles.iter().filter(|p| *p != profile).cloned().collect::<Vec<_>>().join(" and ")
 }
 
 /// The law that a model of sources states, in a maintainer's words.
@@ -553,7 +554,7 @@ mod tests {
             "Summary: clang, gcc: size of `_Atomic(struct s)` differs between clang-16 and gcc-12";
         assert!(text.starts_with(title), "{text}");
         assert!(text.contains("clang-16: size 4") && text.contains("gcc-12: size 3"), "{text}");
-        assert!(!text.contains("can end in") && !text.contains("Why"), "{text}");
+        assert!(!text.contains("can end with") && !text.contains("Why"), "{text}");
         assert!(text.contains("_Atomic(struct s) x;"), "{text}");
         let mixing = Finding {
             class: Class::Mixing,

@@ -112,6 +112,11 @@ impl Culprit {
         }
     }
 
+    /// The argument without the word for how certain it is, which stands before a colon.
+    pub fn argument(&self) -> &str {
+        self.why.split_once(": ").map_or(&self.why, |(_, argument)| argument)
+    }
+
     /// Whether its dumps are LLVM's intermediate code.
     pub fn is_llvm(&self) -> bool {
         self.dump_after.lines().any(|line| line.starts_with(LLVM))

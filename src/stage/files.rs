@@ -148,7 +148,7 @@ impl Files {
             source: node.source.clone(),
             patterns: options.files.0.clone(),
             exclude,
-            keep: filter(node, options)?,
+            keep: filter(&node.source, options)?,
             keep_words: options.keep.0.clone(),
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
             found: found(),
@@ -260,8 +260,8 @@ impl Files {
 }
 
 /// The filter of a stage.
-pub fn filter(node: &Instance, options: &Generate) -> Result<Filter> {
-    let words: Vec<Source> = options.keep.iter().map(|w| super::items::text(node, w)).collect();
+pub fn filter(source: &Source, options: &Generate) -> Result<Filter> {
+    let words: Vec<Source> = options.keep.iter().map(|w| super::items::text(source, w)).collect();
     Filter::read(&words)
 }
 

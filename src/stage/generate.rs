@@ -42,6 +42,6 @@ fn made<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<dyn Source>> {
     let Kind::Generate(options) = &node.kind else { return Err(gone()) };
     Ok(match options.suite.is_empty() {
         false => Arc::new(Suites::new(&node, options)?),
-        true => Arc::new(Generated::new(&node, options)?),
+        true => Arc::new(Generated::new(&node.source, node.span, options)?),
     })
 }

@@ -11,17 +11,18 @@ use litmake_base::records::{Kind, Put, Records};
 use litmake_engine::graph::{self, Counts};
 use litmake_engine::rows::{Entry, decode_entries, encode_entries};
 use litmake_generate::dialect;
+use litmake_generate::draft::Ask;
 use litmake_generate::recipe::Recipe;
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds::Generate;
-use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::{Sp, Words};
 use litmake_select::collect::{Collected, Wanted, collect};
 use litmake_select::filter::Filter;
 
-/// The generated tests of one `generate` stage.
+/// Tests that are made for the options of a `generate` stage, or of the command.
 pub struct Generated {
-    recipe: Recipe,
+    /// The cycles that are asked for.
+    pub recipe: Recipe,
     families: Vec<Source>,
     /// Tests with these names are left out.
     exclude: GlobSet,
@@ -37,54 +38,16 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// The tests of an instance; an error if its options are wrong.
-    pub fn new(node: &Instance, options: &Generate) -> Result<Generated> {
-        let at = |span: Span, message: String| Diag::at(&node.source, span, message);
-        let arch = match &options.arch {
-            Some(word) => dialect::named(&word.value).ok_or_else(|| {
-                at(word.span, format!("tests are not generated in `{}`", word.value))
-                    .help(format!("the dialects are {}", dialect::names().join(", ")))
-            })?,
-            None if options.families.is_empty() => {
-                return Err(at(node.span, "`generate` has neither `files` nor `arch`".into())
-                    .help(
-                        "name files to read, or a dialect and `vocabulary`, `cycles` or `families`",
-                    ));
-            }
-            None => Arch::C,
-        };
+    /// The tests for options that stand in `source`; an error if they are wrong.
+    pub fn new(source: &Source, span: Span, options: &Generate) -> Result<Generated> {
+        let at = |span: Span, message: String| Diag::at(source, span, message);
         let words = |list: &Words| -> Vec<Source> {
-            list.iter().map(|w| super::items::text(node, w)).collect()
+            list.iter().map(|w| super::items::text(source, w)).collect()
         };
-        let mut recipe = Recipe::new(arch);
-        recipe.cycles = words(&options.cycles);
-        recipe.vocabulary = words(&options.vocabulary);
-        recipe.relax = words(&options.relax);
-        recipe.reject = words(&options.reject);
-        recipe.annotations = words(&options.annotations);
-        recipe.shapes = words(&options.shapes);
-        let number = |n: &Option<Sp<u64>>, default: usize| {
-            n.as_ref().map_or(default, |n| usize::try_from(n.value).unwrap_or(usize::MAX))
-        };
-        recipe.size = number(&options.size, recipe.size);
-        recipe.threads = number(&options.threads, recipe.threads);
-        recipe.per_thread = number(&options.per_thread, recipe.per_thread);
-        for (word, slot) in [
-            (&options.mode, &mut recipe.mode),
-            (&options.observe, &mut recipe.observe),
-            (&options.location_type, &mut recipe.base),
-            (&options.second_type, &mut recipe.second),
-            (&options.objects, &mut recipe.objects),
-            (&options.layout, &mut recipe.layout),
-            (&options.helpers, &mut recipe.helpers),
-        ] {
-            if let Some(word) = word {
-                *slot = super::items::text(node, word);
-            }
-        }
+        let recipe = recipe(source, span, options)?;
         let families = words(&options.families);
         if recipe.is_empty() && families.is_empty() {
-            return Err(at(node.span, "there is nothing to make tests from".into())
+            return Err(at(span, "there is nothing to make tests from".into())
                 .help("give `vocabulary`, `cycles` or `families`"));
         }
         // Errors are reported before anything runs.
@@ -96,7 +59,7 @@ impl Generated {
         for glob in options.exclude.iter() {
             exclude.add(Glob::new(&glob.value).map_err(|e| at(glob.span, e.to_string()))?);
         }
-        let exclude = exclude.build().map_err(|e| at(node.span, e.to_string()))?;
+        let exclude = exclude.build().map_err(|e| at(span, e.to_string()))?;
         let seed = options.seed.as_ref().map_or(0, |s| s.value);
         Ok(Generated {
             recipe,
@@ -104,14 +67,87 @@ impl Generated {
             exclude,
             words: [&options.exclude, &options.keep]
                 .map(|list| list.iter().map(|w| w.value.clone()).collect()),
-            keep: super::files::filter(node, options)?,
-            keep_words: (node.source.clone(), options.keep.0.clone()),
+            keep: super::files::filter(source, options)?,
+            keep_words: (source.clone(), options.keep.0.clone()),
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),
             counts: Mutex::default(),
         })
     }
+
+    /// Makes all tests.
+    pub fn collect(&self) -> Result<Collected> {
+        let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let some = !self.exclude.is_empty();
+        let wanted = Wanted {
+            excluded: &|name| some && self.exclude.is_match(file(name)),
+            keep: &self.keep,
+            sample: self.sample,
+            limit: self.limit,
+        };
+        collect(&self.recipe, &self.families, &wanted, jobs)
+    }
+}
+
+fn number(n: &Option<Sp<u64>>, default: usize) -> usize {
+    n.as_ref().map_or(default, |n| usize::try_from(n.value).unwrap_or(usize::MAX))
+}
+
+/// The dialect that options name.
+pub fn arch(source: &Source, word: &Sp<String>) -> Result<Arch> {
+    dialect::named(&word.value).ok_or_else(|| {
+        Diag::at(source, word.span, format!("tests are not generated in `{}`", word.value))
+            .help(format!("the dialects are {}", dialect::names().join(", ")))
+    })
+}
+
+/// The cycles that options ask for.
+fn recipe(source: &Source, span: Span, options: &Generate) -> Result<Recipe> {
+    let arch = match &options.arch {
+        Some(word) => arch(source, word)?,
+        None if options.families.is_empty() => {
+            return Err(Diag::at(source, span, "`generate` has neither `files` nor `arch`").help(
+                "name files to read, or a dialect and `vocabulary`, `cycles` or `families`",
+            ));
+        }
+        None => Arch::C,
+    };
+    let usual = Recipe::new(arch);
+    let text = |word: &Sp<String>| super::items::text(source, word);
+    let words = |list: &Words| -> Vec<Source> { list.iter().map(text).collect() };
+    let or = |word: &Option<Sp<String>>, usual: Source| word.as_ref().map_or(usual, text);
+    let mix = |word: &Sp<String>| {
+        let (least, most) = word.value.split_once('-').unwrap_or((&word.value, &word.value));
+        match (least.trim().parse(), most.trim().parse()) {
+            (Ok(least), Ok(most)) if least <= most => Ok((least, most)),
+            _ => Err(Diag::at(source, word.span, "expected two numbers such as 1-3, or one")),
+        }
+    };
+    Ok(Recipe {
+        arch,
+        cycles: words(&options.cycles),
+        vocabulary: words(&options.vocabulary),
+        relax: words(&options.relax),
+        reject: words(&options.reject),
+        annotations: words(&options.annotations),
+        shapes: words(&options.shapes),
+        size: number(&options.size, usual.size),
+        exact_size: options.exact_size,
+        threads: number(&options.threads, usual.threads),
+        exact_threads: options.exact_threads,
+        per_thread: number(&options.per_thread, usual.per_thread),
+        mix: options.mix.as_ref().map(mix).transpose()?,
+        mode: or(&options.mode, usual.mode),
+        observe: or(&options.observe, usual.observe),
+        ask: if options.every_outcome { Ask::Every } else { usual.ask },
+        base: or(&options.location_type, usual.base),
+        second: or(&options.second_type, usual.second),
+        objects: or(&options.objects, usual.objects),
+        layout: or(&options.layout, usual.layout),
+        helpers: or(&options.helpers, usual.helpers),
+        one_location: options.one_location,
+    })
 }
 
 /// The name of a test as a file.
@@ -147,15 +183,7 @@ impl Generated {
     fn made(&self) -> Result<MutexGuard<'_, Option<Collected>>> {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
-            let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-            let some = !self.exclude.is_empty();
-            let wanted = Wanted {
-                excluded: &|name| some && self.exclude.is_match(file(name)),
-                keep: &self.keep,
-                sample: self.sample,
-                limit: self.limit,
-            };
-            *made = Some(collect(&self.recipe, &self.families, &wanted, jobs)?);
+            *made = Some(self.collect()?);
         }
         Ok(made)
     }

@@ -24,9 +24,6 @@ pub(crate) fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
 }
 
 /// A text of the pipeline as a source of its own, for diagnostics that point into it.
-pub(crate) fn text(
-    node: &litmake_pipeline::slice::Instance,
-    word: &litmake_profile::yaml::Sp<String>,
-) -> Source {
-    Source::within(&node.source, word.span, word.value.as_str())
+pub(crate) fn text(source: &Source, word: &litmake_profile::yaml::Sp<String>) -> Source {
+    Source::within(source, word.span, word.value.as_str())
 }

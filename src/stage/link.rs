@@ -144,7 +144,7 @@ fn written(
     by: By,
     code: Vec<Arc<Instance>>,
 ) -> Result<(Written, Vec<usize>)> {
-    let text = super::items::text(node, word);
+    let text = super::items::text(&node.source, word);
     let written = Written::read(&text)?;
     if written.by()? != by {
         let names = |by| match by {

@@ -16,9 +16,10 @@ use super::shared::Shared;
 use super::{Built, built, kinds, words};
 use litmake_base::diag::Result;
 use litmake_base::records::Records;
+use litmake_pipeline::made::Made;
 use litmake_pipeline::plan::Plan;
-use litmake_pipeline::query;
-use litmake_profile::files::Files;
+use litmake_pipeline::query::{self, Origin};
+use litmake_profile::files::Disk;
 use litmake_profile::{Profile, Profiles};
 
 /// A pipeline that is planned again after each change.
@@ -55,9 +56,15 @@ impl Workspace {
         query::Workspace::new(pipeline, sets, targets).into()
     }
 
-    /// A workspace whose files come from `files`.
-    pub fn over(files: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
-        query::Workspace::over(files, pipeline, &[], &[]).into()
+    /// A workspace of a pipeline that a command made.
+    pub fn made(pipeline: Made) -> Workspace {
+        query::Workspace::over(Arc::new(Disk), Origin::Made(pipeline), &[], &[]).into()
+    }
+
+    /// The pipeline that is planned, with the user's variables and targets.
+    pub fn asked(&self) -> (&Origin, &[(String, String)], &[String]) {
+        let (db, request) = (self.planning.db(), self.planning.request());
+        (request.pipeline(db), request.sets(db), request.targets(db))
     }
 
     /// Keeps only the instances with these labels, and those that they consume, and looks up only

@@ -310,7 +310,11 @@ fn head(line: &str) -> Option<Head<'_>> {
         return Some(Head { pass, on: on.trim_end_matches(" (invalidated)"), machine, opens });
     }
     let on = behind.trim().strip_prefix("(function: ").map_or("", |on| on.trim_end_matches(')'));
-    Some(Head { pass: name, on, machine, opens })
+    // The instruction selectors of all targets had one id, so that the short name may be another
+    // target's: `AArch64 Instruction Selection (amdgpu-isel)`.
+    let own = name.rsplit_once(" (").filter(|(_, short)| short.ends_with("-isel)"));
+    let pass = own.map_or(name, |(own, _)| own);
+    Some(Head { pass, on, machine, opens })
 }
 
 /// The words of compilers for a pass without printed code.
@@ -332,6 +336,10 @@ mod tests {
             (
                 "# *** IR Dump After Machine code sinking (machine-sink) ***:",
                 ("Machine code sinking (machine-sink)", "", true),
+            ),
+            (
+                "# *** IR Dump After AArch64 Instruction Selection (amdgpu-isel) ***:",
+                ("AArch64 Instruction Selection", "", true),
             ),
             (
                 "*** IR Dump After Module Verifier (verify) ***",

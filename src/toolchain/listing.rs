@@ -11,6 +11,7 @@ use gimli::{EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use super::compile::Compiler;
+use super::image::Image;
 use super::layout::{Slice, gimli_sections, section};
 use super::lift::Listed;
 use litmake_base::failure::Failure;
@@ -61,6 +62,14 @@ impl Compiler<'_> {
         let image = self.image(&object)?;
         let mut threads = Vec::new();
         self.lifted(&units[0].1, 0, &image, Some(&mut threads))?;
+        for listed in threads.iter_mut().flatten() {
+            if !image.is_linked_program() {
+                named(&mut listed.code, &image);
+            }
+            // Calls of a function as a whole.
+            let length = listed.code.trim_end_matches("+0x0").len();
+            listed.code.truncate(length);
+        }
         let lines = match self.profile.language {
             // The linker may shorten code of RISC-V, so its line tables have relocations that are
             // not applied here.
@@ -71,6 +80,25 @@ impl Compiler<'_> {
         };
         Ok(Listing { source: given.into_inner(), threads, lines })
     }
+}
+
+/// Puts the names of variables in place of their addresses. Before linking, addresses are litmake's
+/// own, and no number of the code equals one by chance.
+fn named(code: &mut String, image: &Image) {
+    let mut out = String::new();
+    for word in code.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let number = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let variable = number.parse().ok().and_then(|at: u64| image.variable_at(at).zip(Some(at)));
+        match variable {
+            Some((variable, at)) if at == variable.at => out += &variable.name,
+            Some((variable, at)) => {
+                out += &format!("{}+{}", variable.name, at - variable.at);
+            }
+            None => out += number,
+        }
+        out += &word[number.len()..];
+    }
+    *code = out;
 }
 
 /// The distance between sections while lines are looked up: a section's address is its number times

@@ -676,4 +676,7 @@ fn what_survives_a_call_is_one_bug_whatever_it_is() {
     assert_eq!(both["findings"][0]["count"], 2);
     let cause = both["findings"][0]["cause"].as_str().unwrap();
     assert!(cause.starts_with("a value survives a call"), "{cause}");
+    let presence = both["findings"][0]["presence"].as_array().unwrap();
+    let own = presence.iter().find(|p| p["profile"] == "clang-22-x86_64-O2").unwrap();
+    assert_eq!(own["shows"], "present");
 }

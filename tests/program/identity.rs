@@ -135,7 +135,7 @@ exists (0:r0=1 /\\ 0:r1=0)
     Bug {
         name: "idempotent",
         needs: &["clang-14", "clang-15"],
-        fault: "X86_64: a relaxed read-modify-write becomes a load",
+        fault: "X86: a relaxed read-modify-write becomes a load",
         profiles: ["clang-14-x86_64-O2", "clang-15-x86_64-O1"],
         forms: &[
             ("pointers", IDEMPOTENT),
@@ -272,7 +272,7 @@ exists (0:seen=3 /\\ 0:got=0)
     Bug {
         name: "constant",
         needs: &["clang-14", "clang-16"],
-        fault: "X86_64: a load writes to what it reads",
+        fault: "X86: a load writes to what it reads",
         profiles: ["clang-14-x86_64-cx16-O2", "clang-16-x86_64-cx16-O1"],
         forms: &[
             (

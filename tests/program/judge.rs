@@ -126,7 +126,7 @@ fn the_judgement_reads_well_in_a_terminal_and_as_a_comment() {
         "gcc-x86_64-O2@./old -> gcc-x86_64-O2@./new: other code: 2 of 2 distinct threads, in 1 of 1 test\n",
         "    store seq_cst 32: 2 of 2\n",
         "  outcomes: 1 test gains some\n    sb.litmus\n      + 0:r=0; 1:r=0;\n",
-        "\nnew: X86_64: a seq_cst store does not order a later seq_cst load: 1 test [gcc-x86_64-O2@./new] (",
+        "\nnew: X86: a seq_cst store does not order a later seq_cst load: 1 test [gcc-x86_64-O2@./new] (",
         "  before: none; after: gcc-x86_64-O2@./new\n",
         " litmake check --profile gcc-x86_64-O2@./new ",
     ] {

@@ -21,7 +21,7 @@ fn a_second_client_runs_nothing_and_reports_the_same() {
     assert_eq!((first.count("executed"), first.count("fetched")), (local.count("executed"), 0));
     let second = s.run("second", &["--remote-cache", &url]);
     assert_eq!((second.status, second.count("executed")), (1, 0), "{}", second.text);
-    assert!(second.count("fetched") > 6000, "{}", second.text);
+    assert!(second.count("fetched") > 2400, "{}", second.text);
     assert!(second.text.contains("from the remote cache"), "{}", second.text);
     assert!(second.text.contains(" 0 were uploaded"), "{}", second.text);
     assert!(!second.text.contains("not what was stored"), "{}", second.text);
@@ -48,7 +48,7 @@ fn the_same_work_gives_the_same_blobs() {
     let before = server.blobs();
     let again =
         s.run("again", &["--remote-cache", &url, "--remote-accept-cached=false", "--jobs", "1"]);
-    assert!(again.count("executed") > 6000, "{}", again.text);
+    assert!(again.count("executed") > 2400, "{}", again.text);
     let after = server.blobs();
     let new: Vec<_> = after.keys().filter(|path| !before.contains_key(*path)).collect();
     assert!(new.is_empty(), "{new:?}");
@@ -89,7 +89,7 @@ fn flipped_bits_never_reach_a_report_and_are_healed() {
     let url = server.url();
     s.run("first", &["--remote-cache", &url]);
     let flipped = flip(&server.blobs());
-    assert!(flipped >= 100, "{flipped}");
+    assert!(flipped >= 40, "{flipped}");
     let second = s.run("second", &["--remote-cache", &url]);
     assert_eq!((second.status, &second.stable), (1, &local.stable), "{}", second.text);
     assert!(second.text.contains("not what was stored"), "{}", second.text);

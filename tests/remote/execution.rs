@@ -57,7 +57,7 @@ fn what_workers_do_is_what_would_have_been_done_here() {
     assert_eq!((first.status, &first.stable), (1, &local.stable), "{}", first.text);
     // Compiling and simulating are done elsewhere, lists and comparisons may be done here.
     let ran = first.count("elsewhere");
-    assert!(ran > 6000, "{}", first.text);
+    assert!(ran > 2400, "{}", first.text);
     // Equal work of two stages is done once here, and may be done twice elsewhere.
     assert!(first.count("executed") >= local.count("executed"), "{}", first.text);
     assert!(first.text.contains("jobs were done elsewhere"), "{}", first.text);
@@ -69,7 +69,7 @@ fn what_workers_do_is_what_would_have_been_done_here() {
     // What workers made is in the cache as if it had been computed here and uploaded.
     let second = s.run("second", &["--remote-cache", &url]);
     assert_eq!((second.status, second.count("executed")), (1, 0), "{}", second.text);
-    assert!(second.count("fetched") > 6000, "{}", second.text);
+    assert!(second.count("fetched") > 2400, "{}", second.text);
     assert_eq!(second.stable, local.stable);
 }
 
@@ -108,7 +108,7 @@ fn a_worker_that_is_killed_loses_nothing() {
     let local = s.local();
     let url = server.url();
     let mut killed = 0;
-    for round in 0..8 {
+    for round in 0..6 {
         let client = format!("client{round}");
         // Nothing of the rounds before is used.
         let args = elsewhere(&url, &["--remote-accept-cached=false"]);
@@ -174,7 +174,7 @@ fn a_worker_with_another_compiler_is_refused() {
     assert!(ran.text.contains(said), "{}", ran.text);
     assert!(ran.text.contains("such work is done here"), "{}", ran.text);
     // What needs no compiler is done there all the same.
-    assert!(ran.count("elsewhere") >= 6000, "{}", ran.text);
+    assert!(ran.count("elsewhere") >= 2400, "{}", ran.text);
 }
 
 #[test]
@@ -224,11 +224,11 @@ fn an_edit_that_is_watched_is_done_elsewhere_with_the_plan_as_it_is_then() {
         let _ = child.kill();
         panic!("{what}: {:?}", ran());
     };
-    wait("the first time", &|elsewhere, _| elsewhere > 6000);
+    wait("the first time", &|elsewhere, _| elsewhere > 2400);
     // Workers plan with the model as it is now: else they would refuse.
     s.write("own.cat", "\"Own\"\nlet fr = rf^-1; co\nacyclic po | rf | co | fr as own\n");
     s.write("p.yaml", &PIPELINE.replace("rc11-lb, sc", "rc11-lb, own.cat"));
-    wait("an edit", &|elsewhere, executed| elsewhere > 1000 && executed < 6000);
+    wait("an edit", &|elsewhere, executed| elsewhere > 400 && executed < 2400);
     let _ = child.kill();
     let _ = child.wait();
 }

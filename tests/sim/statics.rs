@@ -27,6 +27,17 @@ fn variables_have_initial_values_and_final_ones() {
     assert_eq!(found(text), ["0:q=1; 0:r=8; [d]=6;"]);
 }
 
+#[test]
+fn tables_stand_between_functions() {
+    let text = "C t\n{}\nstatic const int table[4] = {1, 2, 3, 4};\nint v[3] = {0, 5}, w = 1;\n\
+                atomic_int x = 3;\n\
+                static int get(int i) { return table[i]; }\n\
+                P0() { v[1] += get(atomic_load_explicit(&x, memory_order_relaxed)) + w; }\n\
+                P1() { atomic_store_explicit(&x, 2, memory_order_relaxed); }\n\
+                exists (v[1]=9)\n";
+    assert_eq!(found(text), ["v[1]=9;", "v[1]=10;"]);
+}
+
 /// What `&&` and `?:` leave out is not read: a variable is in memory, and reading it may race.
 #[test]
 fn a_variable_that_is_left_out_is_not_read() {

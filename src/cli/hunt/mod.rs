@@ -17,6 +17,10 @@ use litmake::hunt::sources::Sources;
 use litmake::hunt::{Drawn, Hunt};
 use litmake::isa::target::lifts_floats;
 use litmake::litmus;
+use litmake::pipeline::kinds::{
+    Compare, Compile, Generate, Layout, Link, Simulate, Split, split::SplitBy,
+};
+use litmake::pipeline::made::Made;
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
 use litmake::profile::files::Disk;
@@ -298,10 +302,10 @@ fn newest() -> Vec<String> {
 }
 
 /// The profiles whose floating-point code can be lifted, and the others.
-fn by_floats(names: &[String]) -> (Vec<&String>, Vec<&String>) {
+fn by_floats(names: &[String]) -> (Vec<String>, Vec<String>) {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
-    let able = |name: &&String| known.iter().any(|p| p.name == **name && lifts_floats(p.arch));
-    names.iter().partition(able)
+    let able = |name: &String| known.iter().any(|p| p.name == *name && lifts_floats(p.arch));
+    names.iter().cloned().partition(able)
 }
 
 /// Whether a test uses floating point.
@@ -310,60 +314,46 @@ fn has_floats(path: &Path) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| matches!(w, "float" | "double"))
 }
 
+/// A simulation that is given up soon.
+fn simulate(from: &str, model: Option<&str>) -> Simulate {
+    let (model, timeout) = (model.map(Into::into), Some(SIMULATE.into()));
+    Simulate { from: from.into(), model, timeout, ..Simulate::default() }
+}
+
+fn compare(args: &Args, source: &str, target: &str) -> Compare {
+    let investigate = Some(args.investigate.into());
+    Compare { source: source.into(), target: target.into(), investigate, ..Compare::default() }
+}
+
 /// The stages of a round: those that compile tests and, if `compares`, those that compare them.
 /// Tests with floating point go only to profiles whose floating-point code can be lifted.
-fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> serde_json::Value {
-    let model = made::plain(&kept.source_model);
-    let plain = |p: &&PathBuf| made::plain(&p.to_string_lossy());
-    let all: Vec<String> = files.iter().map(plain).collect();
-    let integers = files.iter().filter(|p| !has_floats(p)).map(plain).collect();
+fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> Made {
+    let mut out = Made::new("hunt");
+    let integers: Vec<&PathBuf> = files.iter().copied().filter(|p| !has_floats(p)).collect();
     let (able, others) = by_floats(&kept.profiles);
-    let sets = [("", able, all), ("-integers", others, integers)];
-    let mut stages = Vec::new();
-    for (set, profiles, files) in sets {
+    for (set, profiles, files) in [("", able, files), ("-integers", others, &integers[..])] {
         if profiles.is_empty() || files.is_empty() {
             continue;
         }
-        let named = |what: &str| format!("{what}{set}");
-        let profiles: Vec<serde_json::Value> =
-            profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
-        stages.extend([
-            serde_json::json!({ "name": named("tests"), "generate": { "files": files } }),
-            serde_json::json!({
-                "name": named("code"),
-                "foreach": profiles,
-                "compile": {
-                    "from": named("tests"),
-                    "profile": "${profile}",
-                    "storage": Storage::from(args.storage),
-                },
-            }),
-        ]);
+        let [tests, code, source, target, comparison] =
+            ["tests", "code", "source", "target", "compare"].map(|stage| format!("{stage}{set}"));
+        out.add(&tests, made::tests(files.iter().copied()));
+        out.add_for(&code, ("profile", &profiles), |profile| Compile {
+            from: tests.as_str().into(),
+            profile: profile.into(),
+            storage: args.storage.into(),
+            ..Compile::default()
+        });
         if compares {
-            stages.extend([
-                serde_json::json!({
-                    "name": named("source"),
-                    "simulate": { "from": named("tests"), "model": model, "timeout": SIMULATE },
-                }),
-                serde_json::json!({
-                    "name": named("target"),
-                    "simulate": { "from": named("code"), "timeout": SIMULATE },
-                }),
-                serde_json::json!({
-                    "name": named("compare"),
-                    "compare": {
-                        "source": named("source"),
-                        "target": named("target"),
-                        "investigate": args.investigate,
-                    },
-                }),
-            ]);
+            out.add(&source, simulate(&tests, Some(&kept.source_model)));
+            out.add(&target, simulate(&code, None));
+            out.add(comparison, compare(args, &source, &target));
         }
     }
     if compares {
-        stages.extend(mixing(kept, args));
+        mix(kept, args, &mut out);
     }
-    serde_json::json!({ "name": "hunt", "stages": stages })
+    out
 }
 
 /// Groups of profiles whose code can be in one program, because they are for one machine. Groups of
@@ -386,57 +376,42 @@ fn machines(names: &[String]) -> Vec<Vec<String>> {
     out.into_values().filter(|profiles| profiles.len() > 1).collect()
 }
 
-/// The stages that mix the code of profiles for one machine, statement by statement, and that
+/// Adds stages that mix the code of profiles for one machine, statement by statement, and that
 /// compare their layouts of atomic types in the first round. Mixed tests are a plain sample: a
 /// clash depends on how two compilers implement an operation, and there are few ways.
-fn mixing(kept: &Kept, args: &Args) -> Vec<serde_json::Value> {
+fn mix(kept: &Kept, args: &Args, out: &mut Made) {
     let groups = machines(&kept.profiles);
     let count = args.round / MIXED;
     if kept.hunt.blind || groups.is_empty() || count == 0 {
-        return Vec::new();
+        return;
     }
     let seed = kept.hunt.seed.wrapping_add(kept.hunt.rounds) % (1 << 32);
-    let sample = serde_json::json!({ "families": ["mix-table4"], "sample": count, "seed": seed });
-    let model = made::plain(&kept.source_model);
-    let mut out = vec![
-        serde_json::json!({ "name": "mixed", "generate": sample }),
-        serde_json::json!({
-            "name": "mixed-source",
-            "simulate": { "from": "mixed", "model": model, "timeout": SIMULATE },
-        }),
-        serde_json::json!({ "name": "parts", "split": { "from": "mixed", "by": "instruction" } }),
-    ];
-    for (i, group) in groups.iter().enumerate() {
-        let named = |what: &str| format!("{what}-{i}");
-        let profiles: Vec<String> = group.iter().map(|p| made::plain(p)).collect();
-        let each: Vec<serde_json::Value> =
-            profiles.iter().map(|p| serde_json::json!({ "profile": p })).collect();
-        out.extend([
-            serde_json::json!({
-                "name": named("parts-code"),
-                "foreach": each,
-                "compile": { "from": "parts", "profile": "${profile}" },
-            }),
-            serde_json::json!({ "name": named("mixes"), "link": { "from": named("parts-code") } }),
-            serde_json::json!({
-                "name": named("mixed-target"),
-                "simulate": { "from": named("mixes"), "unroll": 1, "timeout": SIMULATE },
-            }),
-            serde_json::json!({
-                "name": named("mixed-compare"),
-                "compare": {
-                    "source": "mixed-source",
-                    "target": named("mixed-target"),
-                    "investigate": args.investigate,
-                },
-            }),
-        ]);
+    let sample = Generate {
+        families: ["mix-table4"].into_iter().collect(),
+        sample: Some(u64::from(count).into()),
+        seed: Some(seed.into()),
+        ..Generate::default()
+    };
+    out.add("mixed", sample);
+    out.add("mixed-source", simulate("mixed", Some(&kept.source_model)));
+    out.add("parts", Split { from: "mixed".into(), by: SplitBy::Instruction });
+    for (i, group) in groups.into_iter().enumerate() {
+        let [code, mixes, target, comparison, layout] =
+            ["parts-code", "mixes", "mixed-target", "mixed-compare", "layout"]
+                .map(|stage| format!("{stage}-{i}"));
+        out.add_for(&code, ("profile", &group), |profile| Compile {
+            from: "parts".into(),
+            profile: profile.into(),
+            ..Compile::default()
+        });
+        out.add(&mixes, Link { from: code.into(), ..Link::default() });
+        out.add(&target, Simulate { unroll: Some(1.into()), ..simulate(&mixes, None) });
+        out.add(comparison, compare(args, "mixed-source", &target));
         if kept.hunt.rounds == 0 {
-            let layout = serde_json::json!({ "profiles": profiles });
-            out.push(serde_json::json!({ "name": named("layout"), "layout": layout }));
+            let profiles = group.into_iter().collect();
+            out.add(layout, Layout { profiles, ..Layout::default() });
         }
     }
-    out
 }
 
 /// Runs one round; says whether it was completed. An interrupted round is repeated.
@@ -468,7 +443,7 @@ fn round(
         let files: Vec<&PathBuf> = tests.iter().collect();
         let mut look = |run: &Ran| code = learned(run, &tests);
         let stages = pipeline(kept, args, &files, false);
-        let (report, _) = made::part(&stages, &args.how, &args.how.ask, cache, first, &mut look)?;
+        let (report, _) = made::part(stages, &args.how, &args.how.ask, cache, first, &mut look)?;
         if report.stopped {
             return Ok(false);
         }
@@ -492,7 +467,7 @@ fn round(
         false => {
             let stages = pipeline(kept, args, &files, true);
             let first = first && hunt.blind;
-            made::part(&stages, &args.how, &ask, cache, first, &mut look)?
+            made::part(stages, &args.how, &ask, cache, first, &mut look)?
         }
     };
     if report.stopped {

@@ -64,6 +64,8 @@ pub struct Options {
     pub ask_again: bool,
     /// A cache on another machine, which is asked for results that the store lacks.
     pub remote: Option<Arc<dyn Remote>>,
+    /// A thread without other work waits for the remote cache until no answer has come for so long.
+    pub patience: Duration,
     /// Workers on other machines, which take a part of the work. They go with a remote cache.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Leaves all work that other machines can do to them, as long as they take jobs.
@@ -84,6 +86,7 @@ impl Default for Options {
             now: SystemTime::now(),
             ask_again: false,
             remote: None,
+            patience: Duration::from_secs(5),
             elsewhere: None,
             only_elsewhere: false,
         }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,9 +22,6 @@ use crate::rows::{Cell, Entry, Kept, State};
 use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
 use litmake_base::records::{Kind, Put, Records};
-
-/// A worker without other work waits until no answer has come for so long.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The part of a unit that travels in one packet.
 pub(super) struct Parcel {
@@ -174,8 +171,9 @@ impl Engine<'_> {
         let Some((question, asked)) = queue.asked.iter().next() else { return queue };
         let last = queue.last_answer.map_or(asked.since, |last| last.max(asked.since));
         let (question, waited) = (*question, last.elapsed());
-        if waited < PATIENCE {
-            return self.schedule.wait(queue, Some(PATIENCE - waited));
+        let patience = self.options.patience;
+        if waited < patience {
+            return self.schedule.wait(queue, Some(patience - waited));
         }
         let (node, shard) = (asked.unit.node, asked.unit.shard);
         queue.answers.entry(question).or_default();

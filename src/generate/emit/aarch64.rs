@@ -2,7 +2,7 @@
 
 use super::super::cycle::{Event, Refused};
 use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
-use super::{Asm, From, P, Scratch, Writer};
+use super::{Asm, From, Scratch, Writer};
 
 pub struct AArch64;
 
@@ -21,30 +21,22 @@ fn mov(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
 }
 
 fn mov_to(asm: &mut Asm, reg: u8, value: i32) {
-    asm.line(&[P::T("MOV W"), P::N(reg), P::T(",#"), P::I(value)]);
+    line!(asm, "MOV W", reg, ",#", value);
 }
 
 /// Puts into a register a zero that depends on another.
 fn zero(asm: &mut Asm, from: From, to: u8) {
-    let reg = P::N(from.reg);
+    let reg = from.reg;
     if from.dep.csel {
-        asm.line(&[P::T("CMP W"), reg, P::T(",W"), reg]);
-        asm.line(&[P::T("CSEL W"), P::N(to), P::T(",WZR,WZR,EQ")]);
+        line!(asm, "CMP W", reg, ",W", reg);
+        line!(asm, "CSEL W", to, ",WZR,WZR,EQ");
     } else {
-        asm.line(&[P::T("EOR W"), P::N(to), P::T(",W"), reg, P::T(",W"), reg]);
+        line!(asm, "EOR W", to, ",W", reg, ",W", reg);
     }
 }
 
 fn sum(asm: &mut Asm, to: u8, base: u8, index: u8) {
-    asm.line(&[
-        P::T("ADD X"),
-        P::N(to),
-        P::T(",X"),
-        P::N(base),
-        P::T(",W"),
-        P::N(index),
-        P::T(",SXTW"),
-    ]);
+    line!(asm, "ADD X", to, ",X", base, ",W", index, ",SXTW");
 }
 
 /// The branch of a control dependency, and the barrier behind it.
@@ -55,10 +47,10 @@ fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
         zero(asm, from, reg);
     }
     let label = asm.label();
-    asm.branch(&[P::T("CBNZ W"), P::N(reg), P::T(",")], label);
+    line!(asm, "CBNZ W", reg, ","; label);
     asm.place(label);
     if from.dep.kind == DepKind::CtrlIsb {
-        asm.line(&[P::T("ISB")]);
+        line!(asm, "ISB");
     }
     Ok(())
 }
@@ -76,34 +68,18 @@ fn pair(
     let load = if read == Order::Acq { "LDAXR W" } else { "LDXR W" };
     let store = if write == Order::Rel { "STLXR W" } else { "STXR W" };
     let label = asm.here();
-    asm.line(&[P::T(load), P::N(to), P::T(",[X"), P::N(base), P::T("]")]);
-    asm.line(&[
-        P::T(store),
-        P::N(status),
-        P::T(",W"),
-        P::N(value),
-        P::T(",[X"),
-        P::N(base),
-        P::T("]"),
-    ]);
-    asm.branch(&[P::T("CBNZ W"), P::N(status), P::T(",")], label);
+    line!(asm, load, to, ",[X", base, "]");
+    line!(asm, store, status, ",W", value, ",[X", base, "]");
+    line!(asm, "CBNZ W", status, ","; label);
     Ok(())
 }
 
 fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",[X"), P::N(base), P::T("]")]);
+    line!(asm, name, reg, ",[X", base, "]");
 }
 
 fn indexed(asm: &mut Asm, name: &str, reg: u8, base: u8, index: u8) {
-    asm.line(&[
-        P::T(name),
-        P::N(reg),
-        P::T(",[X"),
-        P::N(base),
-        P::T(",W"),
-        P::N(index),
-        P::T(",SXTW]"),
-    ]);
+    line!(asm, name, reg, ",[X", base, ",W", index, ",SXTW]");
 }
 
 /// Two elements are read, and added.
@@ -116,7 +92,7 @@ fn read_pair(asm: &mut Asm, sort: Pair, base: u8) -> Result<u8, Refused> {
     };
     let (to, second) = (asm.alloc()?, asm.alloc()?);
     three(asm, &[name], to, second, base);
-    asm.line(&[P::T("ADD W"), P::N(to), P::T(",W"), P::N(to), P::T(",W"), P::N(second)]);
+    line!(asm, "ADD W", to, ",W", to, ",W", second);
     Ok(to)
 }
 
@@ -129,7 +105,7 @@ fn write_pair(asm: &mut Asm, sort: Pair, value: u8, base: u8) -> Result<(), Refu
         _ => "STP",
     };
     let first = asm.alloc()?;
-    asm.line(&[P::T("SUB W"), P::N(first), P::T(",W"), P::N(value), P::T(",#1")]);
+    line!(asm, "SUB W", first, ",W", value, ",#1");
     three(asm, &[name], first, value, base);
     Ok(())
 }
@@ -203,17 +179,7 @@ fn access_sized(
     };
     let offset = i32::from(size.offset);
     let plus = |asm: &mut Asm, width: &str, to: u8, from: u8| {
-        let (to, from) = (P::N(to), P::N(from));
-        asm.line(&[
-            P::T("ADD "),
-            P::T(width),
-            to,
-            P::T(","),
-            P::T(width),
-            from,
-            P::T(",#"),
-            P::I(offset),
-        ]);
+        line!(asm, "ADD ", width, to, ",", width, from, ",#", offset);
     };
     let (mut index, mut data) = (None, None);
     match from.map(|f| (f.dep.kind, f)) {
@@ -234,8 +200,8 @@ fn access_sized(
     };
     let reg = match data {
         Some(sum) => {
-            let (s, c) = (P::N(sum), P::N(reg));
-            asm.line(&[P::T("ADD W"), s, P::T(",W"), s, P::T(",W"), c]);
+            let (s, c) = (sum, reg);
+            line!(asm, "ADD W", s, ",W", s, ",W", c);
             sum
         }
         None => reg,
@@ -244,8 +210,8 @@ fn access_sized(
     match (order, index) {
         (Order::Plain, None) if offset == 0 => at(asm, name, reg, base),
         (Order::Plain, None) => {
-            let (r, b) = (P::N(reg), P::N(base));
-            asm.line(&[P::T(name), r, P::T(",[X"), b, P::T(",#"), P::I(offset), P::T("]")]);
+            let (r, b) = (reg, base);
+            line!(asm, name, r, ",[X", b, ",#", offset, "]");
         }
         (Order::Plain, Some(index)) => {
             if offset > 0 {
@@ -370,7 +336,7 @@ fn write_at(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refu
 fn computed(asm: &mut Asm, from: From, constant: i32) -> Result<u8, Refused> {
     let value = asm.alloc()?;
     zero(asm, from, value);
-    asm.line(&[P::T("ADD W"), P::N(value), P::T(",W"), P::N(value), P::T(",#"), P::I(constant)]);
+    line!(asm, "ADD W", value, ",W", value, ",#", constant);
     Ok(value)
 }
 
@@ -499,16 +465,7 @@ impl Writer for AArch64 {
             }
             Rmw::Store(op) => {
                 let value = mov(asm, write.value)?;
-                asm.line(&[
-                    P::T("ST"),
-                    P::T(op_name(op)?),
-                    P::T(ends),
-                    P::T(" W"),
-                    P::N(value),
-                    P::T(",[X"),
-                    P::N(base),
-                    P::T("]"),
-                ]);
+                line!(asm, "ST", op_name(op)?, ends, " W", value, ",[X", base, "]");
                 Ok(None)
             }
         }
@@ -523,17 +480,6 @@ impl Writer for AArch64 {
 }
 
 fn three(asm: &mut Asm, name: &[&str], a: u8, b: u8, base: u8) {
-    let name = |i: usize| P::T(name.get(i).copied().unwrap_or(""));
-    asm.line(&[
-        name(0),
-        name(1),
-        name(2),
-        P::T(" W"),
-        P::N(a),
-        P::T(",W"),
-        P::N(b),
-        P::T(",[X"),
-        P::N(base),
-        P::T("]"),
-    ]);
+    let name = |i: usize| name.get(i).copied().unwrap_or("");
+    line!(asm, name(0), name(1), name(2), " W", a, ",W", b, ",[X", base, "]");
 }

@@ -2,7 +2,7 @@
 
 use super::super::cycle::{Event, Refused};
 use super::super::edge::{Atom, DepKind, Rmw};
-use super::{Asm, From, P, Scratch, Writer, access_in_parts};
+use super::{Asm, From, Scratch, Writer, access_in_parts};
 
 pub struct Arm;
 
@@ -11,53 +11,45 @@ const LAST: u8 = 10;
 
 fn mov(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
-    asm.line(&[P::T("MOV R"), P::N(reg), P::T(",#"), P::I(value)]);
+    line!(asm, "MOV R", reg, ",#", value);
     Ok(reg)
 }
 
 fn zero(asm: &mut Asm, to: u8, from: u8) {
-    asm.line(&[P::T("EOR R"), P::N(to), P::T(",R"), P::N(from), P::T(",R"), P::N(from)]);
+    line!(asm, "EOR R", to, ",R", from, ",R", from);
 }
 
 /// The sum of an index and a base in the scratch register for addresses.
 fn sum(asm: &mut Asm, a: u8, b: u8) -> u8 {
     let to = asm.symbol(Scratch::Address, LAST);
-    asm.line(&[P::T("ADD R"), P::N(to), P::T(",R"), P::N(a), P::T(",R"), P::N(b)]);
+    line!(asm, "ADD R", to, ",R", a, ",R", b);
     to
 }
 
 fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",[R"), P::N(base), P::T("]")]);
+    line!(asm, name, reg, ",[R", base, "]");
 }
 
 fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",[R"), P::N(index), P::T(",R"), P::N(base), P::T("]")]);
+    line!(asm, name, reg, ",[R", index, ",R", base, "]");
 }
 
 fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
     let label = asm.here();
     at(asm, "LDREX R", to, base);
     let status = asm.symbol(Scratch::Status, LAST);
-    asm.line(&[
-        P::T("STREX R"),
-        P::N(status),
-        P::T(",R"),
-        P::N(value),
-        P::T(",[R"),
-        P::N(base),
-        P::T("]"),
-    ]);
-    asm.line(&[P::T("CMP R"), P::N(status), P::T(",#0")]);
-    asm.branch(&[P::T("BNE ")], label);
+    line!(asm, "STREX R", status, ",R", value, ",[R", base, "]");
+    line!(asm, "CMP R", status, ",#0");
+    line!(asm, "BNE "; label);
 }
 
 fn control(asm: &mut Asm, from: From) {
     let label = asm.label();
-    asm.line(&[P::T("CMP R"), P::N(from.reg), P::T(",R"), P::N(from.reg)]);
-    asm.branch(&[P::T("BNE ")], label);
+    line!(asm, "CMP R", from.reg, ",R", from.reg);
+    line!(asm, "BNE "; label);
     asm.place(label);
     if from.dep.kind == DepKind::CtrlIsb {
-        asm.line(&[P::T("ISB")]);
+        line!(asm, "ISB");
     }
 }
 
@@ -114,14 +106,7 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
     {
         let value = asm.alloc()?;
         zero(asm, value, f.reg);
-        asm.line(&[
-            P::T("ADD R"),
-            P::N(value),
-            P::T(",R"),
-            P::N(value),
-            P::T(",#"),
-            P::I(event.value),
-        ]);
+        line!(asm, "ADD R", value, ",R", value, ",#", event.value);
         let base = asm.address(event.loc)?;
         if event.atom.is_none() {
             at(asm, "STR R", value, base);

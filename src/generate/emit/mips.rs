@@ -2,7 +2,7 @@
 
 use super::super::cycle::{Event, Refused};
 use super::super::edge::{Atom, DepKind, Rmw};
-use super::{Asm, From, P, Scratch, Writer, access_in_parts};
+use super::{Asm, From, Scratch, Writer, access_in_parts};
 
 pub struct Mips;
 
@@ -11,36 +11,36 @@ const LAST: u8 = 23;
 
 fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
-    asm.line(&[P::T("ori $"), P::N(reg), P::T(",$0,"), P::I(value)]);
+    line!(asm, "ori $", reg, ",$0,", value);
     Ok(reg)
 }
 
 fn zero(asm: &mut Asm, to: u8, from: u8) {
-    asm.line(&[P::T("xor $"), P::N(to), P::T(",$"), P::N(from), P::T(",$"), P::N(from)]);
+    line!(asm, "xor $", to, ",$", from, ",$", from);
 }
 
 fn sum(asm: &mut Asm, a: u8, b: u8) -> u8 {
     let to = asm.symbol(Scratch::Address, LAST);
-    asm.line(&[P::T("addu $"), P::N(to), P::T(",$"), P::N(a), P::T(",$"), P::N(b)]);
+    line!(asm, "addu $", to, ",$", a, ",$", b);
     to
 }
 
 fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",0($"), P::N(base), P::T(")")]);
+    line!(asm, name, reg, ",0($", base, ")");
 }
 
 fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
     let label = asm.here();
     at(asm, "ll $", to, base);
     let status = asm.symbol(Scratch::Status, LAST);
-    asm.line(&[P::T("ori $"), P::N(status), P::T(",$"), P::N(value), P::T(",0")]);
+    line!(asm, "ori $", status, ",$", value, ",0");
     at(asm, "sc $", status, base);
-    asm.branch(&[P::T("beq $"), P::N(status), P::T(",$0,")], label);
+    line!(asm, "beq $", status, ",$0,"; label);
 }
 
 fn control(asm: &mut Asm, from: From) {
     let label = asm.label();
-    asm.branch(&[P::T("bne $"), P::N(from.reg), P::T(",$"), P::N(from.reg), P::T(",")], label);
+    line!(asm, "bne $", from.reg, ",$", from.reg, ","; label);
     asm.place(label);
 }
 
@@ -80,8 +80,8 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
         let reg = asm.alloc()?;
         zero(asm, reg, f.reg);
         if f.dep.kind == DepKind::Data {
-            let (to, v) = (P::N(reg), P::I(event.value));
-            asm.line(&[P::T("addiu $"), to, P::T(",$"), to, P::T(","), v]);
+            let (to, v) = (reg, event.value);
+            line!(asm, "addiu $", to, ",$", to, ",", v);
             value = Some(reg);
         } else {
             index = Some(reg);

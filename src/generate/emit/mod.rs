@@ -3,6 +3,16 @@
 //! Registers and idioms are those of diy, so that a cycle gives the same code. One file for each
 //! dialect knows how its instructions are written; none knows what a cycle is for.
 
+/// Writes a line of texts, registers and constants. A label that the line ends in stands behind `;`.
+macro_rules! line {
+    ($asm:expr, $($part:expr),+; $target:expr) => {
+        $asm.write(&[$($crate::emit::P::of($part)),+], $target)
+    };
+    ($asm:expr $(, $part:expr)*) => {
+        $asm.write(&[$($crate::emit::P::of($part)),*], 0)
+    };
+}
+
 mod aarch64;
 mod arm;
 mod c11;
@@ -194,19 +204,13 @@ impl Asm<'_> {
         self.pending_label
     }
 
-    /// One line, whose parts are texts and numbers.
-    fn line(&mut self, parts: &[P]) {
-        self.branch(parts, 0);
-    }
-
-    /// A line that ends in a label.
-    fn branch(&mut self, parts: &[P], target: u16) {
+    /// One line, whose parts are texts and numbers, and which ends in a label unless that is 0.
+    fn write(&mut self, parts: &[P], target: u16) {
         let text = &mut self.draft.text;
         let start = text.len() as u32;
         for part in parts {
             match part {
                 P::T(t) => text.push_str(t),
-                P::N(n) => number(i64::from(*n), text),
                 P::I(n) => number(i64::from(*n), text),
             }
         }
@@ -236,10 +240,32 @@ enum Scratch {
 #[derive(Clone, Copy)]
 enum P<'a> {
     T(&'a str),
-    /// The number of a register.
-    N(u8),
-    /// A constant.
+    /// The number of a register, or a constant.
     I(i32),
+}
+
+impl<'a> P<'a> {
+    fn of(part: impl Into<P<'a>>) -> P<'a> {
+        part.into()
+    }
+}
+
+impl<'a> std::convert::From<&'a str> for P<'a> {
+    fn from(text: &'a str) -> P<'a> {
+        P::T(text)
+    }
+}
+
+impl std::convert::From<u8> for P<'_> {
+    fn from(number: u8) -> Self {
+        P::I(i32::from(number))
+    }
+}
+
+impl std::convert::From<i32> for P<'_> {
+    fn from(number: i32) -> Self {
+        P::I(number)
+    }
 }
 
 /// A register that an event depends on, and how.
@@ -263,7 +289,7 @@ trait Writer {
     ) -> Result<Option<u8>, Refused>;
 
     fn fence(asm: &mut Asm, text: &'static str) {
-        asm.line(&[P::T(text)]);
+        line!(asm, text);
     }
 
     /// A plain load, by which observers look.
@@ -393,7 +419,7 @@ fn clash(asm: &Asm) -> Option<u64> {
 
 fn end_thread(asm: &mut Asm) {
     if asm.pending_label > 0 {
-        asm.line(&[]);
+        line!(asm);
     }
     asm.draft.threads.push(asm.draft.lines.len());
     asm.thread += 1;

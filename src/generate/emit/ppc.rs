@@ -2,26 +2,26 @@
 
 use super::super::cycle::{Event, Refused};
 use super::super::edge::{Atom, DepKind, Rmw};
-use super::{Asm, From, P, Writer, access_in_parts};
+use super::{Asm, From, Writer, access_in_parts};
 
 pub struct Ppc;
 
 fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
-    asm.line(&[P::T("li r"), P::N(reg), P::T(","), P::I(value)]);
+    line!(asm, "li r", reg, ",", value);
     Ok(reg)
 }
 
 fn zero(asm: &mut Asm, to: u8, from: u8) {
-    asm.line(&[P::T("xor r"), P::N(to), P::T(",r"), P::N(from), P::T(",r"), P::N(from)]);
+    line!(asm, "xor r", to, ",r", from, ",r", from);
 }
 
 fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",0(r"), P::N(base), P::T(")")]);
+    line!(asm, name, reg, ",0(r", base, ")");
 }
 
 fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
-    asm.line(&[P::T(name), P::N(reg), P::T(",r"), P::N(index), P::T(",r"), P::N(base)]);
+    line!(asm, name, reg, ",r", index, ",r", base);
 }
 
 /// Register 0 is no index.
@@ -29,16 +29,16 @@ fn pair(asm: &mut Asm, to: u8, value: u8, index: u8, base: u8) {
     let label = asm.here();
     indexed(asm, "lwarx r", to, index, base);
     indexed(asm, "stwcx. r", value, index, base);
-    asm.branch(&[P::T("bne ")], label);
+    line!(asm, "bne "; label);
 }
 
 fn control(asm: &mut Asm, from: From) {
     let label = asm.label();
-    asm.line(&[P::T("cmpw r"), P::N(from.reg), P::T(",r"), P::N(from.reg)]);
-    asm.branch(&[P::T("beq ")], label);
+    line!(asm, "cmpw r", from.reg, ",r", from.reg);
+    line!(asm, "beq "; label);
     asm.place(label);
     if from.dep.kind == DepKind::CtrlIsb {
-        asm.line(&[P::T("isync")]);
+        line!(asm, "isync");
     }
 }
 
@@ -75,8 +75,8 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
         let reg = asm.alloc()?;
         zero(asm, reg, f.reg);
         if f.dep.kind == DepKind::Data {
-            let (to, v) = (P::N(reg), P::I(event.value));
-            asm.line(&[P::T("addi r"), to, P::T(",r"), to, P::T(","), v]);
+            let (to, v) = (reg, event.value);
+            line!(asm, "addi r", to, ",r", to, ",", v);
             value = Some(reg);
         } else {
             index = reg;

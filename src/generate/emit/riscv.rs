@@ -2,7 +2,7 @@
 
 use super::super::cycle::{Event, Refused, size};
 use super::super::edge::{Atom, DepKind, Order, Rmw, Size};
-use super::{Asm, From, P, Scratch, Writer, access_in_parts};
+use super::{Asm, From, Scratch, Writer, access_in_parts};
 
 pub struct RiscV;
 
@@ -25,15 +25,15 @@ fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
 }
 
 fn li_to(asm: &mut Asm, reg: u8, value: i32) {
-    asm.line(&[P::T("ori x"), P::N(reg), P::T(",x0,"), P::I(value)]);
+    line!(asm, "ori x", reg, ",x0,", value);
 }
 
 fn zero(asm: &mut Asm, to: u8, from: u8) {
-    asm.line(&[P::T("xor x"), P::N(to), P::T(",x"), P::N(from), P::T(",x"), P::N(from)]);
+    line!(asm, "xor x", to, ",x", from, ",x", from);
 }
 
 fn add(asm: &mut Asm, to: u8, a: u8, b: u8) {
-    asm.line(&[P::T("add x"), P::N(to), P::T(",x"), P::N(a), P::T(",x"), P::N(b)]);
+    line!(asm, "add x", to, ",x", a, ",x", b);
 }
 
 fn at(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8) {
@@ -41,17 +41,7 @@ fn at(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8) {
 }
 
 fn at_offset(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8, offset: u8) {
-    asm.line(&[
-        P::T(name),
-        P::T(suffix(order)),
-        P::T(" x"),
-        P::N(reg),
-        P::T(","),
-        P::I(i32::from(offset)),
-        P::T("(x"),
-        P::N(base),
-        P::T(")"),
-    ]);
+    line!(asm, name, suffix(order), " x", reg, ",", i32::from(offset), "(x", base, ")");
 }
 
 fn pair(
@@ -65,27 +55,17 @@ fn pair(
     let status = asm.scratch(Scratch::Status)?;
     let label = asm.here();
     at(asm, "lr.w", read, to, base);
-    asm.line(&[
-        P::T("sc.w"),
-        P::T(suffix(write)),
-        P::T(" x"),
-        P::N(status),
-        P::T(",x"),
-        P::N(value),
-        P::T(",0(x"),
-        P::N(base),
-        P::T(")"),
-    ]);
-    asm.branch(&[P::T("bne x"), P::N(status), P::T(",x0,")], label);
+    line!(asm, "sc.w", suffix(write), " x", status, ",x", value, ",0(x", base, ")");
+    line!(asm, "bne x", status, ",x0,"; label);
     Ok(())
 }
 
 fn control(asm: &mut Asm, from: From) {
     let label = asm.label();
-    asm.branch(&[P::T("bne x"), P::N(from.reg), P::T(",x0,")], label);
+    line!(asm, "bne x", from.reg, ",x0,"; label);
     asm.place(label);
     if from.dep.kind == DepKind::CtrlIsb {
-        asm.line(&[P::T("fence.i")]);
+        line!(asm, "fence.i");
     }
 }
 
@@ -140,12 +120,12 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
         let reg = asm.alloc()?;
         zero(asm, reg, f.reg);
         if f.dep.kind == DepKind::Data {
-            let to = P::N(reg);
+            let to = reg;
             if event.value < 1 << 11 {
-                asm.line(&[P::T("ori x"), to, P::T(",x"), to, P::T(","), P::I(event.value)]);
+                line!(asm, "ori x", to, ",x", to, ",", event.value);
             } else {
-                let constant = P::N(asm.constant(event.value)?);
-                asm.line(&[P::T("or x"), to, P::T(",x"), to, P::T(",x"), constant]);
+                let constant = asm.constant(event.value)?;
+                line!(asm, "or x", to, ",x", to, ",x", constant);
             }
             data = Some(reg);
         } else {
@@ -241,17 +221,7 @@ impl Writer for RiscV {
                 value = li(asm, write.value)?;
             }
         }
-        asm.line(&[
-            P::T("amoswap.w"),
-            P::T(suffix(order)),
-            P::T(" x"),
-            P::N(to),
-            P::T(",x"),
-            P::N(value),
-            P::T(",(x"),
-            P::N(base),
-            P::T(")"),
-        ]);
+        line!(asm, "amoswap.w", suffix(order), " x", to, ",x", value, ",(x", base, ")");
         Ok(Some(to))
     }
 

@@ -44,21 +44,21 @@ fn access_sized(asm: &mut Asm, event: &Event, size: Size) -> Result<Option<u8>, 
     }
     let [a, b, c, d] = place;
     let narrow = size.bytes == 2;
-    let name = P::T(if narrow { "movw " } else { "movl " });
+    let name = if narrow { "movw " } else { "movl " };
     if event.dir == Dir::W {
-        asm.line(&[name, P::T("$"), P::I(event.value), P::T(","), a, b, c, d]);
+        line!(asm, name, "$", event.value, ",", a, b, c, d);
         return Ok(None);
     }
     let reg = asm.alloc()?;
-    let to = P::T(if narrow { half(reg) } else { low(reg) });
-    asm.line(&[name, a, b, c, d, P::T(",%"), to]);
+    let to = if narrow { half(reg) } else { low(reg) };
+    line!(asm, name, a, b, c, d, ",%", to);
     Ok(Some(reg))
 }
 
 fn exchange(asm: &mut Asm, loc: u8, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
-    asm.line(&[P::T("movl $"), P::I(value), P::T(",%"), P::T(low(reg))]);
-    asm.line(&[P::T("xchgl ("), P::T(LOCS[usize::from(loc)]), P::T("),%"), P::T(low(reg))]);
+    line!(asm, "movl $", value, ",%", low(reg));
+    line!(asm, "xchgl (", LOCS[usize::from(loc)], "),%", low(reg));
     Ok(reg)
 }
 
@@ -70,21 +70,20 @@ impl Writer for X86_64 {
         if let Some(size) = size(event.atom) {
             return access_sized(asm, event, size);
         }
-        let loc = P::T(LOCS[usize::from(event.loc)]);
+        let loc = LOCS[usize::from(event.loc)];
         match (event.dir, event.atom) {
             (Dir::R, None) => Self::load(asm, event.loc).map(Some),
             (Dir::R, _) => Err("x86 has no such load"),
             (Dir::W, None) => {
-                asm.line(&[P::T("movl $"), P::I(event.value), P::T(",("), loc, P::T(")")]);
+                line!(asm, "movl $", event.value, ",(", loc, ")");
                 Ok(None)
             }
             (Dir::W, Some(Atom::Loop(..))) => exchange(asm, event.loc, event.value).map(Some),
             (Dir::W, Some(Atom::NonTemporal)) => {
                 let base = asm.address(event.loc)?;
                 let reg = asm.alloc()?;
-                asm.line(&[P::T("movl $"), P::I(event.value), P::T(",%"), P::T(low(reg))]);
-                let parts = [P::T("movntil %"), P::T(low(reg)), P::T(",(%"), P::T(high(base))];
-                asm.line(&[parts[0], parts[1], parts[2], parts[3], P::T(")")]);
+                line!(asm, "movl $", event.value, ",%", low(reg));
+                line!(asm, "movntil %", low(reg), ",(%", high(base), ")");
                 Ok(None)
             }
             (Dir::W, _) => Err("x86 has no such store"),
@@ -106,7 +105,7 @@ impl Writer for X86_64 {
 
     fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
         let reg = asm.alloc()?;
-        asm.line(&[P::T("movl ("), P::T(LOCS[usize::from(loc)]), P::T("),%"), P::T(low(reg))]);
+        line!(asm, "movl (", LOCS[usize::from(loc)], "),%", low(reg));
         Ok(reg)
     }
 }
@@ -117,8 +116,8 @@ fn name32(reg: u8) -> &'static str {
 
 fn exchange32(asm: &mut Asm, loc: u8, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
-    asm.line(&[P::T("MOV "), P::T(name32(reg)), P::T(",$"), P::I(value)]);
-    asm.line(&[P::T("XCHG ["), P::T(LOCS[usize::from(loc)]), P::T("],"), P::T(name32(reg))]);
+    line!(asm, "MOV ", name32(reg), ",$", value);
+    line!(asm, "XCHG [", LOCS[usize::from(loc)], "],", name32(reg));
     Ok(reg)
 }
 
@@ -131,8 +130,8 @@ impl Writer for X86 {
             (Dir::R, None) => Self::load(asm, event.loc).map(Some),
             (Dir::R, _) => Err("x86 has no such load"),
             (Dir::W, None) => {
-                let loc = P::T(LOCS[usize::from(event.loc)]);
-                asm.line(&[P::T("MOV ["), loc, P::T("],$"), P::I(event.value)]);
+                let loc = LOCS[usize::from(event.loc)];
+                line!(asm, "MOV [", loc, "],$", event.value);
                 Ok(None)
             }
             (Dir::W, _) => exchange32(asm, event.loc, event.value).map(Some),
@@ -154,13 +153,7 @@ impl Writer for X86 {
 
     fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
         let reg = asm.alloc()?;
-        asm.line(&[
-            P::T("MOV "),
-            P::T(name32(reg)),
-            P::T(",["),
-            P::T(LOCS[usize::from(loc)]),
-            P::T("]"),
-        ]);
+        line!(asm, "MOV ", name32(reg), ",[", LOCS[usize::from(loc)], "]");
         Ok(reg)
     }
 }

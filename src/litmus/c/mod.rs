@@ -3,6 +3,7 @@
 //! It does not know what programs mean.
 
 pub mod ast;
+mod defines;
 mod lex;
 pub mod macros;
 pub mod orders;
@@ -12,6 +13,7 @@ mod print;
 pub mod structs;
 pub mod types;
 
+pub use defines::Defines;
 pub use parse::{
     no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
     parse_variables,

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Param, Stmt, StmtKind, Told};
+use super::defines::Defines;
 use super::lex::{Kind, Tok, Token, tokens};
 use super::structs::{Member, Struct};
 use super::types::{BOOL, qualify, size_of, typedef};
@@ -20,31 +21,31 @@ const MAX_DECLARATOR: u32 = 16;
 
 /// Reads the text of one function, which starts at `span.start` and ends at `span.end`.
 pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
-    Ok(parse_function_with(source, span, &[])?.0)
+    Ok(parse_function_with(source, span, &[], &Defines::default())?.0)
 }
 
-/// Reads the text of one function of a test that defines structures; also gives the variables of their
-/// own storage that the function declares (`static int x;`).
-pub fn parse_function_with(
-    source: &Source,
+/// Reads the text of one function of a test that defines structures and macros; also gives the variables of
+/// their own storage that the function declares (`static int x;`).
+pub fn parse_function_with<'a>(
+    source: &'a Source,
     span: Span,
     structs: &[Arc<Struct>],
+    defines: &Defines<'a>,
 ) -> Result<(Function, Vec<Declarator>)> {
-    let mut p = Parser::new(source, span)?;
-    p.structs = structs.to_vec();
+    let mut p = Parser::with(source, span, structs, defines)?;
     let function = p.function()?;
     p.end("after the function")?;
     Ok((function, p.variables))
 }
 
 /// Reads a declaration between functions, whose variables all functions see.
-pub fn parse_variables(
-    source: &Source,
+pub fn parse_variables<'a>(
+    source: &'a Source,
     span: Span,
     structs: &[Arc<Struct>],
+    defines: &Defines<'a>,
 ) -> Result<Vec<Declarator>> {
-    let mut p = Parser::new(source, span)?;
-    p.structs = structs.to_vec();
+    let mut p = Parser::with(source, span, structs, defines)?;
     let base = p.specifiers()?;
     p.no_function_word()?;
     let list = p.declarators(&base)?;
@@ -54,9 +55,13 @@ pub fn parse_variables(
 }
 
 /// Reads the definition of a structure or a union, `known` being those before it.
-pub fn parse_definition(source: &Source, span: Span, known: &[Arc<Struct>]) -> Result<Struct> {
-    let mut p = Parser::new(source, span)?;
-    p.structs = known.to_vec();
+pub fn parse_definition<'a>(
+    source: &'a Source,
+    span: Span,
+    known: &[Arc<Struct>],
+    defines: &Defines<'a>,
+) -> Result<Struct> {
+    let mut p = Parser::with(source, span, known, defines)?;
     let definition = p.definition()?;
     p.end("after the definition")?;
     Ok(definition)
@@ -127,6 +132,18 @@ impl<'a> Parser<'a> {
             structs: Vec::new(),
             variables: Vec::new(),
         })
+    }
+
+    /// Reads a text in which structures and macros of the test are known.
+    fn with(
+        source: &'a Source,
+        span: Span,
+        structs: &[Arc<Struct>],
+        defines: &Defines<'a>,
+    ) -> Result<Parser<'a>> {
+        let p = Parser::new(source, span)?;
+        let tokens = defines.put_in(source, p.tokens)?;
+        Ok(Parser { tokens, structs: structs.to_vec(), ..p })
     }
 
     // Tokens.

@@ -1,13 +1,13 @@
 //! The kind `compare`: compares the outcomes of sources and of targets.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::{Sp, Words};
 
 /// Options of `compare`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     /// The `simulate` stage of the sources.

@@ -1,14 +1,14 @@
 //! The kind `compile`: compiles tests, and lifts the code back to tests.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::types::{Observe, Storage};
 use litmake_profile::yaml::Sp;
 
 /// Options of `compile`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compile {
     /// The stage whose C tests, or parts of tests, are compiled.

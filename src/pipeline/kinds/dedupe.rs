@@ -1,13 +1,13 @@
 //! The kind `dedupe`: keeps one of each set of equal tests.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `dedupe`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dedupe {
     /// The stage whose duplicates are dropped.

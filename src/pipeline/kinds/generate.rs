@@ -1,13 +1,13 @@
 //! The kind `generate`: reads tests from files, or makes them.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::{Sp, Words};
 
 /// Options of `generate`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
@@ -40,7 +40,8 @@ pub struct Generate {
     /// The largest number of tests; the first ones by name are taken.
     #[serde(default)]
     pub limit: Option<Sp<u64>>,
-    /// Makes tests instead of reading them, in this dialect, such as `C` or `AArch64`.
+    /// Makes tests instead of reading them, in this dialect: `C`, `AArch64`, `ARM`, `X86_64`, `X86`,
+    /// `RISCV`, `PPC` or `MIPS`.
     #[serde(default)]
     pub arch: Option<Sp<String>>,
     /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`. Each gives one test.
@@ -61,8 +62,8 @@ pub struct Generate {
     /// Keeps only cycles of these shapes: `MP`, `IRIW`, `W+RR+WR`.
     #[serde(default)]
     pub shapes: Words,
-    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `mix-accesses`,
-    /// `c11-constructs`, `c11-cas`, `sc-operations`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`,
+    /// Ready-made families of C tests. `litmake generate --family list` describes them:
+    /// `telechat-table3`, `mix-table4`, `mix-accesses`, `c11-constructs`, `c11-cas`, `sc-operations`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`,
     /// `c11-mixed-width`, `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`,
     /// `c11-sync`, `c11-values`, `c11-aliasing`, `c11-liveness`, `c11-effects`, `c11-around`,
     /// `c11-loops`, `c11-floats`, `c11-members`, `c11-answers`, `c11-near`, `c11-statics`.
@@ -71,12 +72,24 @@ pub struct Generate {
     /// The largest number of relaxations in a cycle (default: 6).
     #[serde(default)]
     pub size: Option<Sp<u64>>,
+    /// Makes only cycles of exactly that size.
+    #[serde(default)]
+    pub exact_size: bool,
     /// The largest number of threads (default: 4).
     #[serde(default)]
     pub threads: Option<Sp<u64>>,
+    /// Makes only tests with exactly that many threads.
+    #[serde(default)]
+    pub exact_threads: bool,
     /// The largest number of events in a thread (default: 4).
     #[serde(default)]
     pub per_thread: Option<Sp<u64>>,
+    /// How many different relaxations of `relax` a cycle may have, such as `1-3` (default: 1).
+    #[serde(default)]
+    pub mix: Option<Sp<String>>,
+    /// Allows cycles at one location.
+    #[serde(default)]
+    pub one_location: bool,
     /// Which edges may follow each other: `default`, `sc`, `critical`, `free`, `uni`, `total`.
     #[serde(default)]
     pub mode: Option<Sp<String>>,
@@ -84,6 +97,9 @@ pub struct Generate {
     /// `registers`.
     #[serde(default)]
     pub observe: Option<Sp<String>>,
+    /// Makes tests that list all outcomes instead of asking for one.
+    #[serde(default)]
+    pub every_outcome: bool,
     /// The type of locations in C (default: `int`).
     #[serde(default)]
     pub location_type: Option<Sp<String>>,

@@ -1,13 +1,13 @@
 //! The kind `layout`: compares how profiles lay out atomic types.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::Words;
 
 /// Options of `layout`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// The profiles whose code shares objects, all for one machine.

@@ -1,13 +1,13 @@
 //! The kind `link`: joins compiled parts to mixed tests.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `link`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// The `compile` stage of the parts. All its instances are mixed with each other, except for
@@ -47,7 +47,7 @@ impl Options for Link {
 
 /// How parts are joined: `splice` joins their code where it would be called; `ld` has a linker join
 /// separately compiled objects to a program, and lifts the test from that, with its calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum LinkBy {

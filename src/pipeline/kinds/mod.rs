@@ -20,7 +20,7 @@ pub mod split;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use litmake_base::diag::Span;
 use litmake_profile::yaml::{Scalar, Sp, Words};
@@ -131,11 +131,17 @@ macro_rules! kinds {
         }
 
         /// The kinds of stages, named like their keys.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
         #[expect(clippy::large_enum_variant, reason = "a pipeline has a few dozen stages")]
         pub enum Kind {
             $(#[allow(missing_docs, reason = "the kind says it")] $Kind($Kind),)*
         }
+
+        $(impl From<$Kind> for Kind {
+            fn from(options: $Kind) -> Kind {
+                Kind::$Kind(options)
+            }
+        })*
 
         impl Kind {
             /// The keys of the kinds, in the order of the table.

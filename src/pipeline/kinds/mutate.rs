@@ -1,13 +1,13 @@
 //! The kind `mutate`: rewrites tests.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `mutate`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mutate {
     /// The stage whose C tests are rewritten.

@@ -1,13 +1,13 @@
 //! The kind `split`: takes tests apart.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `split`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// The stage whose C tests are taken apart.
@@ -33,7 +33,7 @@ impl Options for Split {
 
 /// The parts that are compiled separately: the `whole` test, each `thread`, or each `instruction`,
 /// which is a statement, in branches and loops too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum SplitBy {

@@ -9,10 +9,11 @@ use super::{Chain, Investigator};
 use crate::verdict::Verdict;
 use litmake_base::diag::Source;
 use litmake_base::failure::Failure;
-use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{self as litmus, Arch, Body, Test, Type};
 use litmake_profile::Profile;
 use litmake_reduce::core::strengthened;
-use litmake_report::mechanism::{Change, Mechanism, told};
+use litmake_report::mechanism::{Change, Mechanism, Objects, told};
 use litmake_report::{Class, Finding, State};
 
 /// How a difference is compiled and judged.
@@ -22,9 +23,12 @@ type Way = (Chain, Arc<Profile>);
 const OUTCOMES: usize = 3;
 
 /// The part of a compiler that makes the code: the target, and the selector of instructions where
-/// a target has two.
+/// a target has two. Both sizes of x86 are one target of compilers.
 fn back_end(profile: &Profile) -> String {
-    let arch = profile.arch.name();
+    let arch = match profile.arch {
+        Arch::X86_64 => Arch::X86.name(),
+        arch => arch.name(),
+    };
     let has = |word: &str| profile.args.iter().any(|arg| arg == word);
     let last = profile.args.iter().rev().find(|arg| arg.starts_with("-O"));
     let is_plain = last.is_none_or(|arg| arg == "-O0");
@@ -36,6 +40,39 @@ fn back_end(profile: &Profile) -> String {
         true => format!("{arch} (GlobalISel)"),
         false => arch.to_string(),
     }
+}
+
+/// What the text of a source says of its objects.
+fn objects(source: &str) -> Objects {
+    let mut out = Objects::default();
+    let Ok(test) = litmus::read(&Source::new("test", source)) else { return out };
+    let mut sizes = Vec::new();
+    let functions = test.threads.iter().filter_map(|body| match body {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    });
+    for param in functions.flat_map(|f| &f.params) {
+        let Type::Pointer(to) = param.ty.bare() else { continue };
+        if matches!(to.bare(), Type::Struct(_) | Type::Array(..)) {
+            continue;
+        }
+        out.scalars.insert(param.name.to_string());
+        let size = size_of(to).unwrap_or_default();
+        if size == 16 {
+            out.wide.insert(param.name.to_string());
+        }
+        sizes.push(size);
+    }
+    let has = |size: u64| sizes.contains(&size);
+    out.special = match () {
+        () if has(16) => "128-bit access",
+        () if has(1) || has(2) => "8- or 16-bit access",
+        () if source.contains("compare_exchange") => "compare-exchange",
+        () if source.contains("fetch_") || source.contains("exchange") => "read-modify-write",
+        () => "access",
+    }
+    .to_string();
+    out
 }
 
 impl Investigator<'_> {
@@ -54,8 +91,9 @@ impl Investigator<'_> {
         }
         let models = (&finding.model_source, &finding.model_target);
         let evidence = explain(self.models, (source, models.0), (target, models.1), wrong);
-        let all = evidence.as_ref().map(told).unwrap_or_default().into_iter();
-        all.map(|(t, m)| (t, Mechanism { target: place.clone(), ..m })).collect()
+        let objects = objects(source);
+        let all = evidence.as_ref().map(|e| told(e, &objects)).unwrap_or_default();
+        all.into_iter().map(|(t, m)| (t, Mechanism { target: place.clone(), ..m })).collect()
     }
 
     /// The mechanisms that the whole test of a difference can have.
@@ -75,8 +113,9 @@ impl Investigator<'_> {
         wanted: &[Mechanism],
     ) -> bool {
         let Ok(verdict) = verdict else { return false };
-        // Code of parts is not made here.
-        if wanted.is_empty() || way.0.parts.is_some() {
+        // Code of parts is not made here, and executions do not tell that a value survives a call.
+        let survives = wanted.iter().any(|m| m.change == Change::Survives);
+        if wanted.is_empty() || survives || way.0.parts.is_some() {
             return true;
         }
         let Some(code) = self.compiled(&way.0, &way.1, test) else { return true };
@@ -100,7 +139,7 @@ impl Investigator<'_> {
         }
         let (source, target, outcomes) = finding.smallest();
         let mut all = self.each(way, finding, (source, target), &outcomes.forbidden);
-        all.sort_by_cached_key(|(_, m)| m.key(""));
+        all.sort_by_cached_key(|(_, m)| m.key());
         let first = all.first()?.1.clone();
         if all.iter().all(|(_, m)| m.is(&first)) {
             return Some(first);

@@ -129,7 +129,7 @@ fn what_a_weaker_model_allows_is_labelled() {
     let (status, text) = s.litmake(&check);
     assert_eq!(status, 1, "{text}");
     assert!(text.contains("known load buffering in cc.sh: 1 test [mine-O1]"), "{text}");
-    let fault = "finding X86_64: a release store does not order an earlier relaxed load (";
+    let fault = "finding X86: a release store does not order an earlier relaxed load (";
     assert!(text.contains(fault) && text.contains("\n  in tests/lb-sc.litmus\n"), "{text}");
     assert!(text.ends_with("\n1 finding, 1 known\n"), "{text}");
     // Of the one that is no load buffering the reduced test is none either.
