@@ -39,10 +39,13 @@ use super::{common, completions};
   litmake tv before.ll after.ll                 functions of equal names in two files
   opt -S -passes=gvn f.ll | litmake tv f.ll -   what a pass did
   litmake tv --passes gvn,dse f.ll              the same; litmake runs opt
+  litmake tv before.c after.c                   functions of C; a race before the change excuses all
+  litmake tv f.c f.ll                           what a compiler made of C
   litmake tv --model rc11 change.ll             by the model of C11
   litmake tv --json - < change.ll               for programs")]
 pub struct Args {
-    /// One file with `@src` and `@tgt`, or two files, before and after; `-` is standard input
+    /// One file with `@src` and `@tgt`, or two files, before and after: LLVM's intermediate code, C or C++; `-` is
+    /// intermediate code on standard input
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     inputs: Vec<PathBuf>,
 
@@ -60,6 +63,10 @@ pub struct Args {
     /// The `opt` that runs the passes [default: opt, or the newest opt-N]
     #[arg(long, requires = "passes", value_name = "PROGRAM")]
     tool: Option<String>,
+
+    /// The clang that reads C [default: clang, or the newest clang-N]
+    #[arg(long, value_name = "PROGRAM")]
+    clang: Option<String>,
 
     /// Write the tests of each refutation to this folder, for `litmake sim`
     #[arg(long, value_name = "DIR")]
@@ -182,7 +189,7 @@ pub fn write_tests(folder: &Path, report: &Report) -> Result<()> {
 
 /// The pairs of functions in the input.
 fn pairs(args: &Args) -> Result<Vec<Pair>> {
-    let modules = args.inputs.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+    let modules = args.inputs.iter().map(|path| read(args, path)).collect::<Result<Vec<_>>>()?;
     let (pairs, what) = match (&modules[..], &args.passes) {
         ([(one, _)], None) => (pair::within(one), "functions `@src` and `@tgt`"),
         ([(one, text)], Some(passes)) => {
@@ -197,6 +204,8 @@ fn pairs(args: &Args) -> Result<Vec<Pair>> {
                 .help("leave out the second file, which is what the passes make"));
         }
     };
+    let c = args.inputs.first().is_some_and(|path| is_c(path));
+    let pairs: Vec<Pair> = pairs.into_iter().map(|pair| Pair { is_c: c, ..pair }).collect();
     match pairs.is_empty() {
         false => Ok(pairs),
         true => {
@@ -208,42 +217,68 @@ fn pairs(args: &Args) -> Result<Vec<Pair>> {
     }
 }
 
-/// A module with its text.
-fn read(path: &Path) -> Result<(Module, String)> {
-    let text = match path == Path::new(STDIN) {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => file::read_text(path, file::MAX_TEXT),
+/// Whether a file is C or C++ by its name.
+fn is_c(path: &Path) -> bool {
+    path.extension().is_some_and(|e| ["c", "cc", "cpp", "cxx"].iter().any(|c| e == *c))
+}
+
+/// A module with its text. Of C, it is what clang makes of it before any pass.
+fn read(args: &Args, path: &Path) -> Result<(Module, String)> {
+    let text = match (path == Path::new(STDIN), is_c(path)) {
+        (true, _) => std::io::read_to_string(std::io::stdin()),
+        (_, false) => file::read_text(path, file::MAX_TEXT),
+        (_, true) => Ok(compiled(args, path)?),
     };
     let text = text.map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     let module = Module::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))?;
     Ok((module, text))
 }
 
-/// The module that passes make of a text.
-fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
-    let program = match &args.tool {
+/// A program of LLVM: the one that the user names, or its newest version.
+fn tool(named: Option<&str>, name: &str, package: &str) -> Result<PathBuf> {
+    let program = match named {
         Some(tool) => process::find(tool),
         None => {
-            let versions = (13..=40).rev().map(|n| format!("opt-{n}"));
-            std::iter::once("opt".to_string()).chain(versions).find_map(|name| process::find(&name))
+            let versions = (13..=40).rev().map(|n| format!("{name}-{n}"));
+            std::iter::once(name.to_string()).chain(versions).find_map(|name| process::find(&name))
         }
     };
-    let program = program.ok_or_else(|| {
-        let tool = args.tool.as_deref().unwrap_or("opt");
+    program.ok_or_else(|| {
+        let tool = named.unwrap_or(name);
         Diag::new(format!("`{tool}` is not installed"))
-            .help("Debian has it in `llvm-N`; --tool names another program")
+            .help(format!("Debian has it in `{package}-N`; an option names another program"))
             .kind(litmake::base::failure::FailureKind::Broken(
                 litmake::base::failure::Fault::Missing,
             ))
-    })?;
-    let scratch = litmake::toolchain::scratch::Scratch::new()
-        .and_then(|dir| dir.write("before.ll", text).map(|_| dir))
-        .map_err(|e| Diag::new(format!("no temporary folder: {e}")))?;
+    })
+}
+
+/// C as the intermediate code that clang makes of it, without passes.
+fn compiled(args: &Args, path: &Path) -> Result<String> {
+    let program = tool(args.clang.as_deref(), "clang", "clang")?;
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let words = ["-S", "-emit-llvm", "-O0", "-Xclang", "-disable-O0-optnone", "-g0"];
+    let more = ["-fno-discard-value-names", "-o", "-"];
+    let words = words.iter().chain(&more).map(|w| w.to_string());
+    output(&program, words.chain([path.to_string_lossy().into_owned()]).collect(), None)
+}
+
+/// The module that passes make of a text.
+fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
+    let program = tool(args.tool.as_deref(), "opt", "llvm")?;
     let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
-    let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+    let after = output(&program, words.iter().map(|w| w.to_string()).collect(), Some(text))?;
+    Module::read(&after).map_err(|e| Diag::new(format!("after the passes: {e}")))
+}
+
+/// What a program prints, with a text beside it as `before.ll`.
+fn output(program: &Path, words: Vec<String>, text: Option<&str>) -> Result<String> {
+    let scratch = litmake::toolchain::scratch::Scratch::new()
+        .and_then(|dir| dir.write("before.ll", text.unwrap_or_default()).map(|_| dir))
+        .map_err(|e| Diag::new(format!("no temporary folder: {e}")))?;
     let stop = common::stop();
     let ended = process::run(&Request {
-        program: &program,
+        program,
         args: &words,
         env: &BTreeMap::new(),
         dir: scratch.path(),
@@ -252,19 +287,19 @@ fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
         processors: 1,
         stop: &stop,
     });
-    let stdout = match ended {
-        Ended::Exit { code: 0, stdout, .. } => String::from_utf8_lossy(&stdout).into_owned(),
+    match ended {
+        Ended::Exit { code: 0, stdout, .. } => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         Ended::Exit { code: _, stderr, .. } => {
             let first = stderr.lines().next().unwrap_or("").to_string();
-            return Err(Diag::new(format!("{} refused its input: {first}", program.display())));
+            Err(Diag::new(format!("{} refused its input: {first}", program.display())))
         }
         ended => {
             let name = program.display().to_string();
             let failed = litmake::toolchain::trouble::judge(&name, ended, Duration::from_secs(60));
-            return Err(Diag::new(failed.err().map_or_else(|| name.clone(), |f| f.text())).kind(
-                litmake::base::failure::FailureKind::Broken(litmake::base::failure::Fault::Open),
-            ));
+            let why = failed.err().map_or_else(|| name.clone(), |f| f.text());
+            Err(Diag::new(why).kind(litmake::base::failure::FailureKind::Broken(
+                litmake::base::failure::Fault::Open,
+            )))
         }
-    };
-    Module::read(&stdout).map_err(|e| Diag::new(format!("after the passes: {e}")))
+    }
 }

@@ -51,13 +51,25 @@ impl Simulator {
     ) -> Result<Touched> {
         let program = self.program(test, model, options)?;
         let deadline = options.timeout.map(|t| Instant::now() + t);
-        // The reference's way to addresses assumes nothing about other threads.
-        let options = Options { engine: Engine::Exhaustive, ..*options };
+        // The reference's way to addresses assumes nothing about other threads, nor that a thread reads what it has
+        // written itself. Where it fails for that, as with pointers in stack slots, memory counts as the thread's own.
         let visible = model.visible(program.arch);
-        let (paths, cut) =
-            unfold_all(&mut self.exprs, test, &program, &options, deadline, model, visible)?;
-        let own = paths.get(thread).ok_or_else(|| Diag::new("there is no such thread"))?;
-        let error = own.iter().find_map(|path| path.error.as_ref());
+        let (mut own, mut cut, mut error) = (Vec::new(), false, None);
+        for engine in [Engine::Exhaustive, Engine::Auto] {
+            let options = Options { engine, ..*options };
+            let (mut paths, some_cut) =
+                unfold_all(&mut self.exprs, test, &program, &options, deadline, model, visible)?;
+            if thread >= paths.len() {
+                return Err(Diag::new("there is no such thread"));
+            }
+            let mut paths = paths.swap_remove(thread);
+            cut |= some_cut;
+            error = paths.iter().find_map(|path| path.error.clone());
+            own.append(&mut paths);
+            if error.is_none() {
+                break;
+            }
+        }
         let error = error.map(|e| match program.threads[e.thread].code.insts.get(e.line) {
             Some(inst) => format!("`{}`: {}", inst.text, e.message),
             None => e.message.clone(),

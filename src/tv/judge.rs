@@ -398,7 +398,7 @@ impl Court {
         source: &Test,
     ) -> Result<Option<Outcomes>, Obstacle> {
         let Some(model) = &self.undef else { return Ok(None) };
-        if subjects.odd {
+        if subjects.odd || subjects.is_c {
             return Ok(None);
         }
         let test = program::with_undef(source, case.setting, case.context, UNDEF);
@@ -481,6 +481,12 @@ impl Court {
         owns: &mut Owns,
         evidence: Evidence,
     ) -> Result<Answer, Obstacle> {
+        if let Some(variable) = &subjects.private {
+            let words = format!(
+                "the variable {variable} is the module's own, and a pass may know all accesses to it"
+            );
+            return Err(Obstacle::NotUnderstood(words));
+        }
         Ok(Answer::Refuted(Box::new(Refutation {
             arguments: case.setting.arguments(&subjects.source.signature.params),
             setting: case.setting.clone(),

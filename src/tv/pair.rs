@@ -14,6 +14,8 @@ pub struct Pair {
     pub source: Side,
     /// The function after the change.
     pub target: Side,
+    /// Whether the function before the change is C, in which a race has no meaning.
+    pub is_c: bool,
 }
 
 /// A function in its module.
@@ -47,6 +49,7 @@ pub fn within(module: &Module) -> Vec<Pair> {
             name: format!("src{rest}"),
             source: side(format!("@src{rest}")),
             target: side(target),
+            is_c: false,
         })
     };
     sources.filter_map(pair).collect()
@@ -59,6 +62,7 @@ pub fn between(before: &Module, after: &Module) -> Vec<Pair> {
         name: name.trim_start_matches('@').to_string(),
         source: Side { module: before.clone(), function: source.to_string() },
         target: Side { module: after.clone(), function: target.to_string() },
+        is_c: false,
     };
     let both = before.functions.keys().filter(|name| after.functions.contains_key(*name));
     let mut out: Vec<Pair> = both.map(|name| pair(name, name, name)).collect();

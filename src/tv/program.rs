@@ -60,6 +60,9 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
             if fenced && op.kind.writes() {
                 lines.push(line("fence release"));
             }
+            if is_mapped(op, setting) {
+                lines.push(line("fence seq_cst"));
+            }
             if let Some(result) = result {
                 let bits = 8 * spot.size;
                 lines.push(line(&format!("store i{bits} {result}, ptr @seen_{seen}")));
@@ -150,6 +153,11 @@ fn place(name: &str, bytes: u8, count: u64) -> InitItem {
     InitItem { place, ty: Some(ty), value: None, span: Span::default() }
 }
 
+/// Whether an access has a fence behind it, as seq_cst writes have where they are mapped to fences.
+fn is_mapped(op: &Op, setting: &Setting) -> bool {
+    setting.maps && op.order == Order::Strong && op.kind.writes()
+}
+
 /// An access as text, and the name of what it reads.
 fn access(op: &Op, spot: &Spot, setting: &Setting, name: &str) -> (String, Option<String>) {
     let location = &setting.locations[spot.location].name;
@@ -220,6 +228,9 @@ pub fn test(
             let spot = &setting.spots[op.spot];
             let (text, result) = access(op, spot, setting, &format!("%r{reads}"));
             lines.push(plain(text));
+            if is_mapped(op, setting) {
+                lines.push(plain("fence seq_cst".into()));
+            }
             if op.kind == Kind::Await {
                 let bits = 8 * spot.size;
                 let first = initial & mask(bits);

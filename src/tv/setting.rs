@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use litmake_base::diag::Diag;
-use litmake_isa::llvm::module::Module;
+use litmake_isa::llvm::module::{Function, Module};
 use litmake_litmus::{InitItem, InitValue, Place, Type, Value};
 use litmake_ops::tag;
 use litmake_sim::touched::{Touch, Touched};
@@ -33,6 +33,9 @@ pub const UNDEF: u64 = 222;
 /// Names that locations of the functions do not get.
 const RESERVED: &[&str] = &["record", "recorded", "undefined_behaviour", "flag", "data"];
 
+/// Intrinsics of targets that are seq_cst fences.
+const BARRIERS: &[&str] = &["@llvm.arm.dmb", "@llvm.aarch64.dmb", "@llvm.ppc.sync"];
+
 /// Two functions, ready to be called.
 pub struct Subjects {
     /// The function before the change.
@@ -47,12 +50,20 @@ pub struct Subjects {
     pub fences: bool,
     /// Whether a function orders accesses: by a fence, a call, or an order above `monotonic`.
     pub orders: bool,
+    /// Whether the function before the change is C.
+    pub is_c: bool,
+    /// Whether the change maps seq_cst accesses to fences, so that those of contexts are mapped as well.
+    pub maps: bool,
+    /// A variable of the module alone that a pass may have changed all over the module.
+    pub private: Option<String>,
     /// Whether some value is undetermined (`undef`, `poison`, `llvm.assume`): before, and after the change.
     pub open: (bool, bool),
     /// Whether undef cannot be shown as a value: an access is unordered and volatile, or that value is in the code.
     pub odd: bool,
     /// Whether a function has a read-modify-write.
     pub updates: bool,
+    /// Variables of the module alone that all of its functions only load.
+    pub unwritten: Vec<String>,
     /// Whether the first function only moves what it reads without atomics, and computes nothing with it.
     pub moves: bool,
 }
@@ -83,6 +94,8 @@ pub struct Setting {
     pub spots: Vec<Spot>,
     /// What the locations may hold at first.
     pub initial: Vec<u64>,
+    /// Whether a seq_cst write of a context has a fence behind it.
+    pub maps: bool,
 }
 
 /// Why functions cannot be compared.
@@ -125,6 +138,7 @@ impl Subjects {
             *one |= *two;
             *two = *one;
         }
+        one_scope([&mut source.observed, &mut target.observed])?;
         let (a, b) = (&source.signature, &target.signature);
         let scalars = |s: &Signature| s.params.iter().map(|p| p.scalar).collect::<Vec<_>>();
         if scalars(a) != scalars(b) {
@@ -155,6 +169,8 @@ impl Subjects {
         let fences = both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
             || words().any(|line| line.iter().any(|w| w == "fence"));
         const ORDERS: [&str; 4] = ["acquire", "release", "acq_rel", "seq_cst"];
+        let maps = barriers(&target.observed.module) > barriers(&source.observed.module);
+        let private = private(pair, [&source.observed, &target.observed]);
         let library = |w: &String| w.starts_with("@__atomic_");
         let order = |w: &String| ORDERS.contains(&w.as_str()) || library(w);
         let orders = fences || words().any(|line| line.iter().any(order));
@@ -162,11 +178,27 @@ impl Subjects {
         let odd = words()
             .any(|l| l.iter().any(|w| w == "unordered") && l.iter().any(|w| w == "volatile"));
         let assumes = pair.source.module.assumes;
+        let unwritten = unwritten(&pair.source.module);
         let open = (assumes || open(&source.observed), open(&target.observed));
         let moves = source.observed.only_moves();
         let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || library(w);
         let updates = words().any(|line| line.iter().any(update));
-        Ok(Subjects { source, target, compared, fresh, fences, orders, open, odd, updates, moves })
+        Ok(Subjects {
+            is_c: pair.is_c,
+            source,
+            target,
+            compared,
+            fresh,
+            fences,
+            orders,
+            maps,
+            private,
+            open,
+            odd,
+            updates,
+            unwritten,
+            moves,
+        })
     }
 
     /// The settings in which the functions are compared, the simplest first.
@@ -254,6 +286,7 @@ impl Subjects {
             locations: Vec::new(),
             spots: Vec::new(),
             initial: Vec::new(),
+            maps: self.maps,
         };
         for (i, param) in params.iter().enumerate() {
             let operand = match param.scalar {
@@ -290,7 +323,7 @@ impl Subjects {
                 let Some(variable) = module.variables.get(word) else { continue };
                 let name = word[1..].trim_matches('"').to_string();
                 let fixed = variable.iter().take_while(|w| *w != "global").any(|w| w == "constant");
-                if !fixed && !out.contains(&name) {
+                if !fixed && !self.unwritten.contains(word) && !out.contains(&name) {
                     out.push(name);
                 }
             }
@@ -488,6 +521,92 @@ impl Location {
 /// The largest number of so many bits.
 pub fn mask(bits: u8) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// How many seq_cst fences a module has.
+fn barriers(module: &Module) -> usize {
+    let barrier = |w: &String| BARRIERS.contains(&w.as_str());
+    let fence = |l: &&Vec<String>| l[0] == "fence" && l[1] == "seq_cst" || l.iter().any(barrier);
+    words(module).filter(fence).count()
+}
+
+/// Whether only the functions of its module know a variable.
+fn is_own(variable: &[String]) -> bool {
+    variable.iter().any(|w| w == "internal" || w == "private")
+}
+
+/// The functions of a module that name a variable, with the name of each.
+fn users<'m>(module: &'m Module, variable: &str) -> Vec<(&'m String, &'m Function)> {
+    let names = |f: &&'m Function| {
+        let mut lines = f.blocks.iter().flat_map(|b| &b.instructions);
+        lines.any(|line| line.iter().any(|w| w == variable))
+    };
+    module.functions.iter().filter(|(_, f)| names(f)).collect()
+}
+
+/// The variables of the module alone that nothing in it does more than load.
+fn unwritten(module: &Module) -> Vec<String> {
+    let own = module.variables.iter().filter(|(_, variable)| is_own(variable));
+    let others = |name: &String| module.variables.values().any(|v| v.contains(name));
+    let loads = |name: &String| {
+        let mut lines = words(module).filter(|line| line.contains(name));
+        lines.all(|line| split(line).1.first().is_some_and(|w| w == "load"))
+    };
+    own.map(|(name, _)| name).filter(|name| loads(name) && !others(name)).cloned().collect()
+}
+
+/// A variable of the module alone, named in a function, that other functions do not use as they did: a pass may know
+/// of all accesses to it, as contexts do not.
+fn private(pair: &Pair, functions: [&Observed; 2]) -> Option<String> {
+    let (before, after) = (&pair.source.module, &pair.target.module);
+    if before.functions == after.functions {
+        return None;
+    }
+    let named = functions.into_iter().flat_map(|o| words(&o.module)).flatten();
+    let changed = |name: &&String| {
+        let own = [before, after].iter().any(|m| m.variables.get(*name).is_some_and(|v| is_own(v)));
+        let others = |module, function: &String| {
+            let mut all = users(module, name);
+            all.retain(|(other, _)| *other != function);
+            all.into_iter().map(|(name, f)| (name.clone(), f.clone())).collect::<Vec<_>>()
+        };
+        let was = others(before, &pair.source.function);
+        own && (was.is_empty() || was != others(after, &pair.target.function))
+    };
+    named.filter(|w| w.starts_with('@')).find(changed).cloned()
+}
+
+/// Leaves out the scope of atomic operations if all have the same one: the threads of contexts are in it.
+fn one_scope(functions: [&mut Observed; 2]) -> Result<(), Obstacle> {
+    const SINGLE: &str = "\"singlethread\"";
+    let scope = |line: &Vec<String>| {
+        let at = line.iter().position(|w| w == "syncscope");
+        at.map_or("\"system\"".to_string(), |at| line[at + 2].clone())
+    };
+    let atomic = |line: &&Vec<String>| {
+        let words = ["atomic", "atomicrmw", "cmpxchg", "fence"];
+        line.iter().take(4).any(|w| words.contains(&w.as_str())) && scope(line) != SINGLE
+    };
+    let mut scopes: Vec<String> =
+        functions.iter().flat_map(|o| words(&o.module).filter(atomic).map(scope)).collect();
+    scopes.sort();
+    scopes.dedup();
+    if scopes.len() > 1 {
+        let words = format!("unsupported: several scopes ({})", scopes.join(", "));
+        return Err(Obstacle::NotUnderstood(words));
+    }
+    for module in functions.into_iter().flat_map(|o| [&mut o.module, &mut o.bare]) {
+        for line in module.functions.values_mut().flat_map(|f| &mut f.blocks) {
+            for words in &mut line.instructions {
+                if let Some(at) = words.iter().position(|w| w == "syncscope")
+                    && words[at + 2] != SINGLE
+                {
+                    words.drain(at..at + 4);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The instructions of all functions of a module.

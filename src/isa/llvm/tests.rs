@@ -191,6 +191,10 @@ fn vectors_are_computed_lane_by_lane() {
             "store atomic <2 x i32> %v, ptr @x release, align 8\n%w = load <2 x i32>, ptr @x\n%r = extractelement <2 x i32> %w, i32 0",
             3,
         ),
+        (
+            "store float 1.5, ptr @x\n%a = atomicrmw fadd ptr @x, float 2.0 seq_cst\n%r = load i32, ptr @x",
+            0x4060_0000,
+        ),
         ("%w = zext <2 x i32> %v to <2 x i64>\n%r = extractelement <2 x i64> %w, i32 1", 1),
     ] {
         assert_eq!(value(&(vector.to_string() + text)), expected, "{text}");
@@ -236,7 +240,7 @@ fn what_is_not_understood_is_named() {
         ("call void asm sideeffect \"dmb ish\", \"\"()", "dmb ish"),
         ("%r = alloca i32", "stack slot"),
         ("%r = load atomic i32, ptr @x syncscope(\"agent\") acquire", "agent"),
-        ("%r = atomicrmw fadd ptr @x, i32 1 seq_cst", "fadd"),
+        ("%r = atomicrmw fmax ptr @x, float 1.0 seq_cst", "fmax"),
     ] {
         let message = refusal(text);
         assert!(message.contains("unsupported") && message.contains(part), "{text}: {message}");

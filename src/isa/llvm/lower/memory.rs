@@ -92,6 +92,8 @@ impl Lower<'_> {
                     "min" => BinOp::MinS,
                     "umax" => BinOp::MaxU,
                     "umin" => BinOp::MinU,
+                    "fadd" => BinOp::FloatAdd,
+                    "fsub" => BinOp::FloatSub,
                     _ => return Err(format!("unsupported: `atomicrmw {op}`")),
                 };
                 self.e.block(|e| new = bin(op)(e))
