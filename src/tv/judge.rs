@@ -508,11 +508,15 @@ struct Allowed {
     states: FxHashSet<State>,
     /// Those with undef.
     open: Vec<State>,
+    /// Those with the address of a stack slot, as `without_slots` has them.
+    slots: FxHashSet<State>,
 }
 
 impl Allowed {
     fn of(outcomes: &Outcomes) -> Allowed {
-        Allowed { states: outcomes.states.iter().collect(), open: Vec::new() }
+        let states: FxHashSet<State> = outcomes.states.iter().collect();
+        let slots = states.iter().filter_map(without_slots).collect();
+        Allowed { states, open: Vec::new(), slots }
     }
 
     fn add(&mut self, outcomes: &Outcomes) {
@@ -520,6 +524,7 @@ impl Allowed {
             if state.iter().any(|(_, value)| is_undef(value)) {
                 self.open.push(state.clone());
             }
+            self.slots.extend(without_slots(&state));
             self.states.insert(state);
         }
     }
@@ -527,8 +532,28 @@ impl Allowed {
     fn has(&self, state: &State) -> bool {
         let fits =
             |open: &State| open.iter().zip(state).all(|((_, a), (_, b))| a == b || is_undef(a));
-        self.states.contains(state) || self.open.iter().any(fits)
+        self.states.contains(state)
+            || self.open.iter().any(fits)
+            || without_slots(state).is_some_and(|state| self.slots.contains(&state))
     }
+}
+
+/// The state with one word for the address of any stack slot, if it has one: which slots there are, and where, is not
+/// compared.
+fn without_slots(state: &State) -> Option<State> {
+    let is_slot = |part: &str| part.starts_with("stack_");
+    let parts = |value: &str| value.trim_matches(['{', '}']).split(',').map(String::from).collect();
+    let mut found = false;
+    let mut out = state.clone();
+    for (_, value) in &mut out {
+        let mut list: Vec<String> = parts(value);
+        for part in list.iter_mut().filter(|part| is_slot(part)) {
+            *part = "stack".into();
+            found = true;
+        }
+        *value = list.join(",").into();
+    }
+    found.then_some(out)
 }
 
 /// Whether undef is a part of a value that a state shows.

@@ -202,3 +202,31 @@ fn a_template_names_options_that_exist() {
     let (status, out) = dir.litmake(&args);
     assert_eq!(status, 0, "{out}");
 }
+
+/// C is read by clang, and a race before the change excuses.
+#[test]
+fn functions_of_c_are_compared() {
+    if !litmake_needs::here("clang-14") {
+        return;
+    }
+    let right = "#include <stdatomic.h>
+int get(int *data, atomic_int *flag) {
+  if (atomic_load_explicit(flag, memory_order_acquire)) return *data;
+  return -1;
+}
+";
+    let dir = Scratch::with(&[
+        ("right.c", right),
+        ("wrong.c", &right.replace("acquire", "relaxed")),
+        ("more.c", &right.replace("  if", "  int early = *data; if")),
+    ]);
+    let tv = |after: &str| {
+        dir.litmake(&["tv", "--clang", "clang-14", "--accesses", "3", "right.c", after])
+    };
+    let (status, out) = tv("wrong.c");
+    assert_eq!(status, 1, "{out}");
+    assert!(out.contains("get: REFUTED"), "{out}");
+    // A load whose value is dropped: intermediate code may have it.
+    let (status, out) = tv("more.c");
+    assert_eq!(status, 0, "{out}");
+}
