@@ -152,7 +152,7 @@ fn a_pipeline_mixes_profiles_and_does_nothing_twice() {
     let more = ["--profile", "clang-16-armv8-O2", "sb.litmus"];
     let (status, text) = s.litmake(&[&check[..], &more].concat());
     assert_eq!(status, 1);
-    assert!(text.contains("mixing"), "{text}");
+    assert!(text.contains("is too weak beside code of"), "{text}");
     // By threads, each profile is right by itself.
     s.write("p.yaml", &MIXES.replace("by: instruction", "by: thread"));
     assert_eq!(s.run(&[]).0, 0);

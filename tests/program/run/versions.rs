@@ -131,7 +131,7 @@ fn what_a_weaker_model_allows_is_labelled() {
     assert!(text.contains("known load buffering in cc.sh: 1 test [mine-O1]"), "{text}");
     let fault = "finding X86: a release store does not order an earlier relaxed load (";
     assert!(text.contains(fault) && text.contains("\n  in tests/lb-sc.litmus\n"), "{text}");
-    assert!(text.ends_with("\n1 finding, 1 known\n"), "{text}");
+    assert!(text.contains("\n1 finding, 1 known\n"), "{text}");
     // Of the one that is no load buffering the reduced test is none either.
     let (_, json) = s.litmake(&[&check[..], &["--json"]].concat());
     let report: Value = serde_json::from_str(&json).unwrap();
