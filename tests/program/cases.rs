@@ -7,6 +7,7 @@
 //! names another tool or file without which the paragraph is. Other paragraphs are for readers.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
@@ -148,9 +149,23 @@ fn holds_what_it_says(name: &str) {
     }
 }
 
+/// A cache that all cases share: each compiler is looked at once.
+fn cache() -> &'static str {
+    static CACHE: OnceLock<String> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cases");
+        // What an earlier run of the tests left is not used.
+        let _ = std::fs::remove_dir_all(&folder);
+        folder.display().to_string()
+    })
+}
+
 /// A claim about some profiles.
 fn holds_for(s: &Scratch, claim: &Claim, profiles: &[&str]) {
     let mut args = vec![&*claim.command];
+    if claim.command == "check" {
+        args.extend(["--cache", cache()]);
+    }
     args.extend(claim.options.iter().map(String::as_str));
     args.extend(profiles.iter().flat_map(|profile| ["--profile", profile]));
     // That a bug is there is asked here, and not since when, nor why.

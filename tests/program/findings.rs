@@ -92,16 +92,13 @@ fn a_bug_is_one_whichever_version_level_and_test_shows_it() {
     let s = Scratch::with(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
     let mut seen = BTreeSet::new();
     // Each by itself, so that each reduces what it found.
-    for profile in ["clang-14-x86_64-O1", "clang-15-x86_64-O2"] {
-        for test in ["a.litmus", "b.litmus"] {
-            let report = checked(
-                &s,
-                &["--storage", "pointers", "--profile", profile, "--cache", test, test],
-            );
-            let found = ids(&report);
-            assert_eq!(found.len(), 1, "{profile} {test}: {report:#}");
-            seen.extend(found);
-        }
+    for (profile, test) in [("clang-14-x86_64-O1", "a.litmus"), ("clang-15-x86_64-O2", "b.litmus")]
+    {
+        let report =
+            checked(&s, &["--storage", "pointers", "--profile", profile, "--cache", test, test]);
+        let found = ids(&report);
+        assert_eq!(found.len(), 1, "{profile} {test}: {report:#}");
+        seen.extend(found);
     }
     assert_eq!(seen.len(), 1, "{seen:?}");
     // And together, where what is known is looked for in the rest.
@@ -569,10 +566,13 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             if missing(&needed.iter().map(String::as_str).collect::<Vec<_>>()) {
                 continue;
             }
-            // Each by itself, so that each reduces what it found.
+            // The first is reduced and looked into; the identity of the other is that of the test as it was found.
             let (cache, found) = (format!("cache{start}{n}"), format!("found{start}{n}"));
             let mut args = vec!["--cache", &cache, "--findings", &found];
             args.extend(*how);
+            if n > 0 {
+                args.extend(["--investigate", "0"]);
+            }
             args.extend(profiles.iter().flat_map(|p| ["--profile", p]));
             args.push("test.litmus");
             let (status, report) = s.json(&[&["check", "-q", "--json"], &args[..]].concat());
@@ -581,6 +581,9 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             assert_eq!(status, shown, "{start}: {report:#}");
             assert_eq!(ids(&report).len(), 1, "{start}: {report:#}");
             seen.extend(ids(&report));
+            if n > 0 {
+                continue;
+            }
             let folder = report["findings"][0]["folder"].as_str().unwrap();
             let (status, said) = started(&s, &[&format!("{folder}/repro.sh")]);
             assert_eq!(status, shown, "{start} {profiles:?}: {said}");
