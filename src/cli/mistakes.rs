@@ -35,7 +35,7 @@ fn better(error: &Error) -> Option<String> {
     }
 }
 
-/// What a number has to be, where the value is none.
+/// The number that was expected, where the value is none.
 fn expected(error: &Error) -> Option<&'static str> {
     let source = error.source()?;
     if source.is::<ParseFloatError>() {

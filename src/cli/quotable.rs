@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use litmake::base::digest::Digest;
 use litmake::file;
-use litmake::report::Report;
+use litmake::report::{Report, number};
 
 /// `litmake 0.2.0 suite-1a2b3c4d5e6f: 12 tests, 24 of 24 comparisons judged, 0 forbidden outcomes`
 pub fn line(report: &Report, tests: &[PathBuf]) -> String {
@@ -19,13 +19,12 @@ pub fn line(report: &Report, tests: &[PathBuf]) -> String {
     let left = report.not_looked_into.iter().flat_map(|u| &u.occurrences);
     let shown = report.findings.iter().flat_map(|f| &f.occurrences).chain(left);
     let forbidden: usize = shown.map(|o| o.outcomes.forbidden.len()).sum();
-    let of = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
         "litmake {} suite-{suite}: {}, {} of {} judged, {}",
         env!("CARGO_PKG_VERSION"),
-        of(tests.len(), "test"),
+        number(tests.len() as u64, "test"),
         report.verdict.judged,
-        of(report.verdict.asked as usize, "comparison"),
-        of(forbidden, "forbidden outcome"),
+        number(report.verdict.asked, "comparison"),
+        number(forbidden as u64, "forbidden outcome"),
     )
 }

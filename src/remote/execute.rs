@@ -211,13 +211,12 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         }
         let response = match sent(link, number, &execution, order, &action).await {
             Ok(response) => response,
-            // Everything is there that the job names, so that the server misses something else.
-            Err(trouble) if trouble.unmet && attempt < SENT_AGAIN => {
-                match action.is_there(link).await {
-                    true => return close(link, &Trouble::unmet(trouble.words)),
-                    false => continue,
-                }
-            }
+            // Missing blobs are uploaded again. If everything is there that the job names, the server misses
+            // something else, which another try does not change.
+            Err(trouble) if trouble.unmet => match action.is_there(link).await {
+                true => return close(link, &Trouble::unmet(trouble.words)),
+                false => continue,
+            },
             // It lost a part of the action between two requests, or went away and may come back.
             Err(trouble)
                 if (trouble.meaning == Meaning::Missing || trouble.passing)
@@ -234,9 +233,6 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         let status = response.status.clone().unwrap_or_default();
         match status.code {
             0 => return taken(link, &action, response, order.outputs).await,
-            // Missing blobs are uploaded again; that anything else is missing, another try does not change.
-            9 if attempt < SENT_AGAIN && !action.is_there(link).await => continue,
-            9 => return close(link, &Trouble::unmet(plain(&status.message))),
             4 => {
                 let seconds = execution.timeout.as_secs();
                 return Executed::Failed(format!("a job took longer than {seconds} s"));
@@ -518,18 +514,19 @@ impl Inputs {
         Ok(Inputs { job: Digest::of(&order.job), program, padding, blobs, action })
     }
 
+    /// The digests of everything that the action needs.
+    fn digests(&self) -> Vec<Named> {
+        self.blobs.iter().map(|b| &b.digest).chain([&self.program]).cloned().collect()
+    }
+
     /// Whether the server has everything.
     async fn is_there(&self, link: &Arc<Link>) -> bool {
-        let mut digests: Vec<Named> = self.blobs.iter().map(|b| b.digest.clone()).collect();
-        digests.push(self.program.clone());
-        link.wire.missing(digests).await.is_ok_and(|missing| missing.is_empty())
+        link.wire.missing(self.digests()).await.is_ok_and(|missing| missing.is_empty())
     }
 
     /// Uploads what the server does not have.
     async fn upload(&self, link: &Arc<Link>, execution: &Execution) -> Result<(), Trouble> {
-        let mut digests: Vec<Named> = self.blobs.iter().map(|b| b.digest.clone()).collect();
-        digests.push(self.program.clone());
-        let missing = link.wire.missing(digests).await?;
+        let missing = link.wire.missing(self.digests()).await?;
         let missing: HashSet<String> = missing.into_iter().map(|digest| digest.hash).collect();
         let mut new: Vec<Blob> =
             self.blobs.iter().filter(|b| missing.contains(&b.digest.hash)).cloned().collect();

@@ -344,8 +344,17 @@ impl Wire {
                 continue;
             }
             return match operation.result {
-                Some(Done::Response(any)) => reapi::ExecuteResponse::decode(&any.value[..])
-                    .map_err(|_| Trouble::unable("its answer to a job cannot be read")),
+                Some(Done::Response(any)) => {
+                    let response = reapi::ExecuteResponse::decode(&any.value[..])
+                        .map_err(|_| Trouble::unable("its answer to a job cannot be read"))?;
+                    // Some servers say here that something is missing, and some in the place of an answer.
+                    match &response.status {
+                        Some(status) if Code::from(status.code) == Code::FailedPrecondition => {
+                            Err(trouble(Status::failed_precondition(&*status.message)))
+                        }
+                        _ => Ok(response),
+                    }
+                }
                 Some(Done::Error(status)) => {
                     Err(trouble(Status::new(Code::from(status.code), status.message)))
                 }
