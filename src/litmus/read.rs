@@ -737,7 +737,7 @@ fn at_structure(s: &Scanner) -> bool {
 fn preprocessor_extent(s: &mut Scanner) -> Span {
     let start = s.pos;
     while let Some(byte) = s.peek() {
-        if byte == b'\n' && !s.slice(start, s.pos).ends_with('\\') {
+        if byte == b'\n' && !s.slice(start, s.pos).trim_end_matches('\r').ends_with('\\') {
             break;
         }
         s.pos += 1;

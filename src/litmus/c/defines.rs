@@ -8,7 +8,7 @@ use litmake_base::diag::{Diag, Result, Source, Span};
 /// How many tokens the macros of one function may stand for.
 const MAX_TOKENS: usize = 100_000;
 
-/// What standard headers define, tests have without them.
+/// Headers whose contents tests have without them.
 const HEADERS: [&str; 12] = [
     "<atomic>",
     "<cstddef>",
@@ -56,11 +56,13 @@ impl<'a> Defines<'a> {
         };
         let mut all: Vec<Token> = Vec::new();
         let mut at = end - (source.text[start..end].len() - text.len()) - rest.len();
-        for piece in rest.split("\\\n") {
+        for line in rest.split_inclusive('\n') {
+            let piece = line.trim_end_matches(['\r', '\n']);
+            let piece = piece.strip_suffix('\\').unwrap_or(piece);
             all.extend(tokens(source, Span::new(at, at + piece.len()))?);
             // The end of each piece is no end.
             all.pop();
-            at += piece.len() + 2;
+            at += line.len();
         }
         let mut all = all.into_iter().peekable();
         let name = match all.next() {
@@ -248,6 +250,7 @@ mod tests {
                 "*d = atomic_exchange(x, 2);",
             ),
             ("#define P (3)", "*d = P;", "*d = 3;"),
+            ("#define SUM 1 \\\r\n + 2\r", "*d = SUM;", "*d = 1 + 2;"),
         ] {
             let found = printed(lines, body);
             assert_eq!(found.as_deref(), Ok(expected), "{lines}");
