@@ -18,6 +18,11 @@ use litmake_base::file;
 /// use it.
 const PREFIX: &str = "litmake-scratch-";
 
+/// Whether a path is that of a folder in which the temporary folders of some process lie.
+pub fn is_place(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+}
+
 /// The folder in which the temporary folders of a process lie. No later process mistakes it for one
 /// that was left behind.
 #[derive(Debug)]

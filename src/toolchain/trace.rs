@@ -29,6 +29,7 @@ use rustix::process::Resource;
 use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
+use super::scratch;
 use super::supervisor;
 use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
 
@@ -602,9 +603,11 @@ impl Follower {
         if self.is_own(&path) || !path.is_absolute() || self.made.contains_key(&path) {
             return;
         }
-        // The folder around the own one is there, and has another name each time.
+        // The folder around the own one has another name each time, and nothing else to find.
         let around = self.own.as_ref().and_then(|own| own.parent());
-        if around == Some(&path) && look != Look::Names {
+        if let Some(around) = around.filter(|around| scratch::is_place(around))
+            && (missed && path.starts_with(around) || path == around && look != Look::Names)
+        {
             return;
         }
         match realm(&path, look) {

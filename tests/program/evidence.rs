@@ -291,10 +291,11 @@ fn compilers_run_in_rooms() {
     if !has_rooms() {
         return;
     }
-    // Where the folder of devices has only what all rooms have, the shell's own list of it is short.
     let inside = "[ \"$(uname -n)\" = litmake ]";
     let place = Place::new(WRAPPED);
-    place.write("cc.sh", &wrong_if(inside));
+    // Some compilers look for their files in the folders around.
+    let around = "[ -e ../lib ] || true; ";
+    place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     let told = place.run("cache");
     assert_eq!(told.status, 1, "it runs in a room: {}", told.said);
     assert!(!told.said.contains("namespaces"), "{}", told.said);
