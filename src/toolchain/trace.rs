@@ -7,14 +7,11 @@
 mod askers;
 mod calls;
 pub(super) mod filter;
+mod places;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
-use std::fs::FileType;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +20,6 @@ use std::time::Instant;
 
 use libc::{c_int, c_long, c_void, pid_t};
 use litmake_base::content::Stamp;
-use litmake_base::file;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::Resource;
 use serde::{Deserialize, Serialize};
@@ -32,6 +28,7 @@ use super::process::{self, Ended, Request};
 use super::scratch;
 use super::supervisor;
 use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
+use places::{Realm, flows, interpreter, realm};
 
 /// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -645,76 +642,6 @@ fn without_parents(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-/// For how long what is at a path is what it is.
-enum Realm {
-    /// Until it is changed.
-    Lasting,
-    /// It describes the process itself.
-    Process,
-    /// It changes all the time.
-    Passing,
-}
-
-fn realm(path: &Path, look: Look) -> Realm {
-    let Ok(inner) = path.strip_prefix("/proc") else { return Realm::Lasting };
-    let mut parts = inner.iter().filter_map(|part| part.to_str());
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some("sys"), Some("kernel"), Some("random")) => Realm::Passing,
-        (None, ..) if look != Look::Names => Realm::Lasting,
-        (Some("sys" | "cpuinfo" | "version" | "filesystems"), ..) => Realm::Lasting,
-        (Some("self" | "thread-self"), ..) => Realm::Process,
-        (Some(name), ..) if name.bytes().all(|b| b.is_ascii_digit()) => Realm::Process,
-        _ => Realm::Passing,
-    }
-}
-
-/// The words for a file whose content comes from elsewhere while it is read.
-fn flows(path: &Path, kind: FileType) -> Option<String> {
-    // Random numbers name temporary files; most programs ask for them by a call of their own.
-    let usual = ["null", "zero", "full", "tty", "urandom", "random"]
-        .map(|name| Path::new("/dev").join(name));
-    match () {
-        () if kind.is_fifo() => {
-            Some(format!("another program, through the named pipe {}", path.display()))
-        }
-        () if kind.is_char_device() && !usual.iter().any(|usual| usual == path) => {
-            Some(format!("the device {}", path.display()))
-        }
-        () => None,
-    }
-}
-
-/// The program that the kernel starts for a file: the interpreter of a script, or the loader of a
-/// program.
-fn interpreter(path: &Path) -> Option<PathBuf> {
-    use object::read::elf::{FileHeader, ProgramHeader};
-    fn of<E: FileHeader<Endian = object::Endianness>>(
-        elf: &E,
-        endian: object::Endianness,
-        data: &[u8],
-    ) -> Option<PathBuf> {
-        let segments = elf.program_headers(endian, data).ok()?;
-        let found = segments.iter().find_map(|s| s.interpreter(endian, data).ok().flatten())?;
-        Some(OsString::from_vec(found.to_vec()).into())
-    }
-    let mut head = Vec::new();
-    let file = file::open(path).ok()?;
-    // Every known program names its interpreter in the first page.
-    file.take(1 << 16).read_to_end(&mut head).ok()?;
-    if let Some(line) = head.strip_prefix(b"#!") {
-        let line = line.split(|b| *b == b'\n').next()?;
-        let word = line.trim_ascii().split(|b| b.is_ascii_whitespace()).next()?;
-        return Some(OsString::from_vec(word.to_vec()).into());
-    }
-    if let Ok(elf) = object::elf::FileHeader64::<object::Endianness>::parse(&*head) {
-        let endian = elf.endian().ok()?;
-        return of(elf, endian, &head);
-    }
-    let elf = object::elf::FileHeader32::<object::Endianness>::parse(&*head).ok()?;
-    let endian = elf.endian().ok()?;
-    of(elf, endian, &head)
 }
 
 #[cfg(test)]
