@@ -196,6 +196,11 @@ pub trait Map: Send + Sync {
         false
     }
 
+    /// Whether it looks at the content of an input. If not, the item has nothing in its place.
+    fn reads(&self, _input: usize) -> bool {
+        true
+    }
+
     /// One outcome for each item, in order; an item is the contents of its inputs.
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
 }

@@ -188,6 +188,11 @@ impl Map for Together {
         true
     }
 
+    /// The threads of a test are known from the test.
+    fn reads(&self, input: usize) -> bool {
+        input > 0
+    }
+
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         items.iter().map(|item| self.one(item).into()).collect()
     }
