@@ -72,6 +72,11 @@ pub trait Isa: Sync {
 
     /// The width of an address, in bits.
     fn address_bits(&self) -> u8;
+
+    /// What lifting needs to know of it; `None` where its machine code cannot be read.
+    fn target(&self, _form: target::Form) -> Option<target::Target> {
+        None
+    }
 }
 
 /// The register that a name in a state or a condition stands for.

@@ -15,9 +15,11 @@ mod mem;
 mod operand;
 mod regs;
 mod simd;
+mod target;
 #[cfg(test)]
 mod tests;
 
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use emit::{Emit, Refusal};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -154,6 +156,10 @@ impl Isa for AArch64 {
             shown_bits: view.bits,
             signed: !matches!(view.name, Name::Vec(_)),
         })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
     }
 
     fn address_bits(&self) -> u8 {

@@ -8,6 +8,7 @@ mod insn;
 mod lower;
 mod parse;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 mod vfp;
@@ -17,6 +18,7 @@ use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
@@ -88,6 +90,10 @@ impl Isa for Arm {
             },
         };
         Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
     }
 
     fn address_bits(&self) -> u8 {

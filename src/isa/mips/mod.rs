@@ -8,6 +8,7 @@ mod insn;
 mod lower;
 mod parse;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use self::lower::{Lower, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names};
 use super::microcode::{Emit, Labels};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
@@ -90,6 +92,10 @@ impl Isa for Mips {
             None => return None,
         };
         Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
     }
 
     fn address_bits(&self) -> u8 {

@@ -11,8 +11,10 @@ mod lower;
 mod read;
 mod regs;
 mod table;
+mod target;
 
 use super::microcode::{Emit, Labels};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use insn::{Imm, Insn};
 use litmake_base::diag::{Diag, Result, Source};
@@ -79,6 +81,10 @@ impl Isa for RiscV {
             shown_bits: 64,
             signed: true,
         })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
     }
 
     fn address_bits(&self) -> u8 {

@@ -15,9 +15,11 @@ mod mnemonic;
 mod operand;
 mod read;
 mod regs;
+mod target;
 mod vector;
 
 use super::microcode::{Emit, Labels, remove_unseen};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use insn::{Arg, Do, Imm, Insn};
 use litmake_base::diag::{Diag, Result, Source};
@@ -97,6 +99,10 @@ impl Isa for X86 {
             shown_bits: reg.size.bits(),
             signed: true,
         })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(self.arch, form))
     }
 
     fn address_bits(&self) -> u8 {
