@@ -14,6 +14,7 @@ pub mod microcode;
 pub mod mips;
 pub mod ppc;
 pub mod ptx;
+pub mod relocate;
 pub mod riscv;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
@@ -72,6 +73,16 @@ pub trait Isa: Sync {
 
     /// The width of an address, in bits.
     fn address_bits(&self) -> u8;
+
+    /// The barriers that code may be given, the weaker ones first.
+    fn barriers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a line, whose first word is `name` in lower case, is a barrier and nothing else.
+    fn is_barrier(&self, _name: &str, _line: &str) -> bool {
+        false
+    }
 
     /// What lifting needs to know of it; `None` where its machine code cannot be read.
     fn target(&self, _form: target::Form) -> Option<target::Target> {

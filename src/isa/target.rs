@@ -5,7 +5,9 @@
 //! most have in common. It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Decoder, Flow};
+use crate::relocate::{Fill, Fix, Pairs};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 /// An instruction set as lifting needs it.
 pub struct Target {
@@ -37,6 +39,12 @@ pub struct Target {
     pub spare: &'static [&'static str],
     /// Whether floating-point code is lifted.
     pub floats: bool,
+    /// The names that object files have for it.
+    pub machines: &'static [Architecture],
+    /// The prefix of the names of GNU's linker for this form of code, where it links a program for it.
+    pub linker: Option<&'static str>,
+    /// The emulator of programs, where there is one.
+    pub emulator: Option<&'static str>,
     /// What its instructions are, and how new ones are written.
     pub rules: &'static dyn Rules,
 }
@@ -60,9 +68,27 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
     crate::of(arch)?.target(Form { thumb, big, release6 })
 }
 
+/// The dialect of the code in object files of an architecture.
+pub fn of_machine(machine: Architecture) -> Option<Arch> {
+    let is = |arch: &Arch| {
+        of(*arch, false, false, false).is_some_and(|target| target.machines.contains(&machine))
+    };
+    Arch::ALL.into_iter().find(is)
+}
+
 /// Whether floating-point code is lifted.
 pub fn lifts_floats(arch: Arch) -> bool {
     of(arch, false, false, false).is_some_and(|target| target.floats)
+}
+
+/// How a machine calls and returns, for code that is written with calls.
+pub struct Calls {
+    /// The registers and instructions that must be unused for that, under all their names.
+    pub taken: &'static [&'static str],
+    /// The call of a label.
+    pub call: fn(&str) -> Vec<String>,
+    /// The return.
+    pub ret: &'static [&'static str],
 }
 
 /// A value that code computes from its own address.
@@ -175,6 +201,17 @@ pub trait Rules: Sync {
     /// The size suffix of a locked operation that leaves memory as it is, which compilers use as a fence;
     /// `None` for others.
     fn locked_nothing<'d>(&self, _d: &'d Decoded) -> Option<&'d str> {
+        None
+    }
+
+    /// Records a relocation to which others refer, before any is applied.
+    fn prepare(&self, _fix: &Fix, _pairs: &mut Pairs) {}
+
+    /// Applies a relocation to the bytes from its place on; `None` where its kind is not known.
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()>;
+
+    /// How code calls and returns; `None` where calls are not written.
+    fn calls(&self) -> Option<Calls> {
         None
     }
 

@@ -14,6 +14,7 @@ mod int;
 mod mem;
 mod operand;
 mod regs;
+mod relocate;
 mod simd;
 mod target;
 #[cfg(test)]
@@ -160,6 +161,14 @@ impl Isa for AArch64 {
 
     fn target(&self, form: Form) -> Option<Target> {
         Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["DMB ISHST", "DMB ISHLD", "DMB ISH"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "dmb" | "dsb" | "isb")
     }
 
     fn address_bits(&self) -> u8 {

@@ -3,8 +3,10 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Operand};
-use crate::target::{Form, Rules, Special, Target, by_zero};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, Rules, Special, Target, by_zero};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -26,6 +28,9 @@ pub fn target(form: Form) -> Target {
             "X2", "X1", "X0", "X29", "X30",
         ],
         floats: true,
+        machines: &[Architecture::Aarch64, Architecture::Aarch64_Ilp32],
+        linker: Some(if form.big { "aarch64_be-linux-gnu" } else { "aarch64-linux-gnu" }),
+        emulator: Some(if form.big { "qemu-aarch64_be" } else { "qemu-aarch64" }),
         rules: &Own,
     }
 }
@@ -70,6 +75,18 @@ impl Rules for Own {
             (Some(n), ..=4) => format!("W{n}"),
             _ => reg.to_string(),
         }
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls {
+            taken: &["x30", "w30", "lr"],
+            call: |l| vec![format!("BL {l}")],
+            ret: &["RET"],
+        })
     }
 
     fn jump(&self, label: &str) -> String {

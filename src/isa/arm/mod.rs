@@ -7,6 +7,7 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
 mod target;
 #[cfg(test)]
@@ -94,6 +95,14 @@ impl Isa for Arm {
 
     fn target(&self, form: Form) -> Option<Target> {
         Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["DMB ISHST", "DMB ISH"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "dmb" | "dsb" | "isb")
     }
 
     fn address_bits(&self) -> u8 {

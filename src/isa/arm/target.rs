@@ -3,8 +3,10 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
-use crate::target::{Form, RETURN, Rules, Special, Target};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, RETURN, Rules, Special, Target};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -24,6 +26,9 @@ pub fn target(form: Form) -> Target {
             "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0", "R14",
         ],
         floats: false,
+        machines: &[Architecture::Arm],
+        linker: Some("arm-linux-gnueabihf"),
+        emulator: Some(if form.big { "qemu-armeb" } else { "qemu-arm" }),
         rules: &Own,
     }
 }
@@ -121,6 +126,14 @@ impl Rules for Own {
         }
         let ahead = if d.len == 2 || target.form.thumb { 4 } else { 8 };
         Some((out, spare, d.at + ahead))
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls { taken: &["r14", "lr"], call: |l| vec![format!("BL {l}")], ret: &["BX LR"] })
     }
 
     fn jump(&self, label: &str) -> String {

@@ -7,6 +7,7 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
 mod target;
 #[cfg(test)]
@@ -96,6 +97,14 @@ impl Isa for Mips {
 
     fn target(&self, form: Form) -> Option<Target> {
         Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["sync"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        name == "sync"
     }
 
     fn address_bits(&self) -> u8 {

@@ -3,8 +3,10 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use super::decode::{Release, decoder};
-use crate::target::{Form, Rules, Target, by_zero};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, Rules, Target, by_zero};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(form: Form) -> Target {
     let release = if form.release6 { Release::R6 } else { Release::R2 };
@@ -26,6 +28,9 @@ pub fn target(form: Form) -> Target {
             "$24", "$30", "$25", "$3", "$2", "$11", "$10", "$9", "$8", "$7", "$6", "$5", "$4",
         ],
         floats: false,
+        machines: &[Architecture::Mips, Architecture::Mips64, Architecture::Mips64_N32],
+        linker: Some(if form.big { "mips64-linux-gnuabi64" } else { "mips64el-linux-gnuabi64" }),
+        emulator: Some(if form.big { "qemu-mips64" } else { "qemu-mips64el" }),
         rules: &Own,
     }
 }
@@ -35,6 +40,18 @@ struct Own;
 impl Rules for Own {
     fn has_delay_slots(&self) -> bool {
         true
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls {
+            taken: &["$31", "ra"],
+            call: |l| vec![format!("jal {l}"), "nop".into()],
+            ret: &["jr $31", "nop"],
+        })
     }
 
     fn jump(&self, label: &str) -> String {

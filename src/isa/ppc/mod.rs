@@ -6,6 +6,7 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
 mod target;
 #[cfg(test)]
@@ -81,6 +82,14 @@ impl Isa for Ppc {
 
     fn target(&self, form: Form) -> Option<Target> {
         Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["lwsync", "sync"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "sync" | "hwsync" | "lwsync" | "isync" | "eieio")
     }
 
     fn address_bits(&self) -> u8 {

@@ -3,8 +3,10 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
-use crate::target::{Form, RETURN, Rules, Special, Target, by_zero};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, RETURN, Rules, Special, Target, by_zero};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -26,6 +28,9 @@ pub fn target(form: Form) -> Target {
             "r5", "r4", "r3",
         ],
         floats: false,
+        machines: &[Architecture::PowerPc, Architecture::PowerPc64],
+        linker: Some(if form.big { "powerpc64-linux-gnu" } else { "powerpc64le-linux-gnu" }),
+        emulator: Some(if form.big { "qemu-ppc64" } else { "qemu-ppc64le" }),
         rules: &Own,
     }
 }
@@ -71,6 +76,18 @@ impl Rules for Own {
             ..d.clone()
         };
         Some((out, spare, *at))
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls {
+            taken: &["lr", "mflr", "mtlr", "bl", "blr", "bctrl"],
+            call: |l| vec![format!("bl {l}")],
+            ret: &["blr"],
+        })
     }
 
     fn jump(&self, label: &str) -> String {

@@ -10,6 +10,7 @@ mod insn;
 mod lower;
 mod read;
 mod regs;
+mod relocate;
 mod table;
 mod target;
 
@@ -85,6 +86,14 @@ impl Isa for RiscV {
 
     fn target(&self, form: Form) -> Option<Target> {
         Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["fence w,w", "fence r,r", "fence r,rw", "fence rw,w", "fence.tso", "fence rw,rw"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        name == "fence" || name.starts_with("fence.")
     }
 
     fn address_bits(&self) -> u8 {

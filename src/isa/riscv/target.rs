@@ -3,8 +3,10 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::machine::{Decoded, Operand};
-use crate::target::{Form, Rules, Special, Target, by_zero};
+use crate::relocate::{Fill, Fix, Pairs};
+use crate::target::{Calls, Form, Rules, Special, Target, by_zero};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -26,6 +28,9 @@ pub fn target(form: Form) -> Target {
             "x11", "x10", "x1",
         ],
         floats: true,
+        machines: &[Architecture::Riscv32, Architecture::Riscv64],
+        linker: Some("riscv64-linux-gnu"),
+        emulator: Some("qemu-riscv64"),
         rules: &Own,
     }
 }
@@ -53,6 +58,18 @@ impl Rules for Own {
 
     fn takes_offset(&self, mnemonic: &str) -> bool {
         !["lr.", "sc.", "amo"].iter().any(|p| mnemonic.starts_with(p))
+    }
+
+    fn prepare(&self, fix: &Fix, pairs: &mut Pairs) {
+        super::relocate::prepare(fix, pairs);
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls { taken: &["x1", "ra"], call: |l| vec![format!("call {l}")], ret: &["ret"] })
     }
 
     fn jump(&self, label: &str) -> String {

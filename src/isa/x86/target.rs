@@ -4,8 +4,10 @@
 
 use super::has_part;
 use crate::machine::{Decoded, Operand};
-use crate::target::{Form, Rules, Target};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, Rules, Target};
 use litmake_litmus::Arch;
+use object::Architecture;
 
 pub fn target(arch: Arch, form: Form) -> Target {
     match arch {
@@ -33,6 +35,9 @@ fn wide(form: Form) -> Target {
             "r14", "r15", "rbp",
         ],
         floats: true,
+        machines: &[Architecture::X86_64, Architecture::X86_64_X32],
+        linker: Some("x86_64-linux-gnu"),
+        emulator: Some("qemu-x86_64"),
         rules: &Wide,
     }
 }
@@ -55,6 +60,9 @@ fn narrow(form: Form) -> Target {
         // Those that have a name for their lowest byte first.
         spare: &["EBX", "ECX", "EDX", "EAX", "ESI", "EDI", "EBP"],
         floats: false,
+        machines: &[Architecture::I386],
+        linker: None,
+        emulator: Some("qemu-i386"),
         rules: &Narrow,
     }
 }
@@ -101,6 +109,18 @@ impl Rules for Wide {
             (4, _) => format!("%e{stem}"),
             _ => format!("%r{stem}"),
         }
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::wide(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls {
+            taken: &["rsp", "esp", "push", "pop", "pushq", "popq"],
+            call: |l| vec![format!("call {l}")],
+            ret: &["ret"],
+        })
     }
 
     fn jump(&self, label: &str) -> String {
@@ -191,6 +211,10 @@ impl Rules for Narrow {
             (2, _) => stem.to_string(),
             _ => reg.to_string(),
         }
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::narrow(fix, bytes, fill)
     }
 
     fn jump(&self, label: &str) -> String {
