@@ -28,8 +28,8 @@ pub struct Dialect {
     pub sizes: &'static [(&'static str, Atom)],
     /// The fences. Edges name them by their index here.
     pub fences: &'static [FenceInfo],
-    /// The fence that `Fence` and observers stand for.
-    pub strong: u8,
+    /// The fence that `Fence` stands for, where there is one.
+    pub strong: Option<u8>,
     /// The dependencies, by name.
     pub deps: &'static [(&'static str, Dep)],
     /// The dependencies that `Dp` and `Ctrl` alone stand for, to reads and to writes.
@@ -88,7 +88,7 @@ static C: Dialect = Dialect {
         "FenceRlx" "fencerlx" "memory_order_relaxed",
         "FenceCon" "fencecon" "memory_order_consume",
     ],
-    strong: 3,
+    strong: Some(3),
     deps: &[("Addr", dep(Addr)), ("Data", dep(Data)), ("Ctrl", dep(Ctrl))],
     default_dep: Some([Addr, Data, Ctrl, Ctrl]),
     rmws: &[
@@ -162,7 +162,7 @@ static AARCH64: Dialect = Dialect {
         "DSB.NSHST" "dsb.nshst" "DSB NSHST",
         "DSB.NSHLD" "dsb.nshld" "DSB NSHLD",
     ],
-    strong: 0,
+    strong: Some(0),
     deps: &[
         ("Addr", dep(Addr)),
         ("Data", dep(Data)),
@@ -200,7 +200,7 @@ static X86_64: Dialect = Dialect {
         "SFence" "sfence" "sfence",
         "LFence" "lfence" "lfence",
     ],
-    strong: 0,
+    strong: Some(0),
     deps: &[],
     default_dep: None,
     rmws: &[("Exch", Rmw::Exch)],
@@ -213,7 +213,7 @@ static X86: Dialect = Dialect {
     atoms: &[("A", Atom::Loop(Plain, Plain))],
     sizes: &[],
     fences: fences!["MFence" "mfence" "mfence"],
-    strong: 0,
+    strong: Some(0),
     deps: &[],
     default_dep: None,
     rmws: &[("Exch", Rmw::Exch)],
@@ -259,7 +259,7 @@ static RISCV: Dialect = Dialect {
         "Fence.i" "fence.i" "fence.i",
         "Fence.iorw.iorw" "fence.iorw.iorw" "fence iorw,iorw",
     ],
-    strong: 11,
+    strong: Some(11),
     deps: &[
         ("Addr", dep(Addr)),
         ("Data", dep(Data)),
@@ -283,7 +283,7 @@ static ARM: Dialect = Dialect {
         "DSB.ST" "dsb.st" "DSB ST",
         "ISB" "isb" "ISB",
     ],
-    strong: 0,
+    strong: Some(0),
     deps: &[
         ("Addr", dep(Addr)),
         ("Data", dep(Data)),
@@ -306,7 +306,7 @@ static PPC: Dialect = Dialect {
         "Eieio" "eieio" "eieio",
         "ISync" "isync" "isync",
     ],
-    strong: 0,
+    strong: Some(0),
     deps: &[
         ("Addr", dep(Addr)),
         ("Data", dep(Data)),
@@ -324,11 +324,36 @@ static MIPS: Dialect = Dialect {
     atoms: &[("A", Atom::Loop(Plain, Plain)), ("R", Atom::Reserve)],
     sizes: &[],
     fences: fences!["Sync" "sync" "sync"],
-    strong: 0,
+    strong: Some(0),
     deps: &[("Addr", dep(Addr)), ("Data", dep(Data)), ("Ctrl", dep(Ctrl))],
     default_dep: Some([Addr, Data, Ctrl, Ctrl]),
     rmws: &[("LxSx", Rmw::LxSx)],
     rmw: Rmw::LxSx,
+};
+
+/// BPF has no fences: its read-modify-writes order what is around them.
+static BPF: Dialect = Dialect {
+    arch: Arch::Bpf,
+    plain: "P",
+    atoms: &[("Aq", Atom::Order(Acq)), ("Rl", Atom::Order(Rel))],
+    sizes: SIZES,
+    fences: &[],
+    strong: None,
+    deps: &[("Addr", dep(Addr)), ("Data", dep(Data)), ("Ctrl", dep(Ctrl))],
+    default_dep: Some([Addr, Data, Ctrl, Ctrl]),
+    rmws: &[
+        ("Exch", Rmw::Exch),
+        ("Cas", Rmw::Cas),
+        ("Fetch.Add", Rmw::Fetch(RmwOp::Add)),
+        ("Fetch.And", Rmw::Fetch(RmwOp::And)),
+        ("Fetch.Or", Rmw::Fetch(RmwOp::Or)),
+        ("Fetch.Xor", Rmw::Fetch(RmwOp::Xor)),
+        ("Lock.Add", Rmw::Store(RmwOp::Add)),
+        ("Lock.And", Rmw::Store(RmwOp::And)),
+        ("Lock.Or", Rmw::Store(RmwOp::Or)),
+        ("Lock.Xor", Rmw::Store(RmwOp::Xor)),
+    ],
+    rmw: Rmw::Exch,
 };
 
 /// The dialect of generated tests with a name. Tests in LLVM's are not generated, only compiled.
@@ -352,6 +377,7 @@ pub fn of(arch: Arch) -> &'static Dialect {
         Arch::RiscV => &RISCV,
         Arch::Ppc => &PPC,
         Arch::Mips => &MIPS,
+        Arch::Bpf => &BPF,
     }
 }
 
@@ -431,6 +457,8 @@ impl Dialect {
                 let clash = [(Rel, Rel), (Rel, Acq), (Acq, Acq)];
                 r.zip(w).is_some_and(|pair| !clash.contains(&pair))
             }
+            // What returns a value orders everything, whatever is asked for.
+            Arch::Bpf => (r, w) == (Some(Plain), Some(Plain)),
             // Their annotations say something of single accesses and are of no effect here.
             _ => true,
         }

@@ -110,7 +110,7 @@ pub fn reg_name(arch: Arch, reg: u8, out: &mut String) {
         Arch::Arm => "R",
         Arch::RiscV => "x",
         Arch::Mips => "$",
-        Arch::Ppc | Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => "r",
+        Arch::Bpf | Arch::Ppc | Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => "r",
     };
     out.push_str(prefix);
     number(i64::from(reg), out);

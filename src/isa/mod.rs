@@ -7,6 +7,7 @@
 
 pub mod aarch64;
 pub mod arm;
+mod bpf;
 pub mod lex;
 pub mod llvm;
 pub mod machine;
@@ -38,6 +39,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
+        Arch::Bpf => Some(&bpf::Bpf),
         Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),
         Arch::Spirv => Some(&spirv::Spirv),

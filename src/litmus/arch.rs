@@ -90,6 +90,8 @@ dialects! {
     Ppc = PPC,
     /// MIPS.
     Mips = MIPS,
+    /// BPF, the instruction set of programs in the Linux kernel.
+    Bpf = BPF,
     /// LLVM's intermediate representation, as text.
     Llvm = LLVM,
     /// The instruction set that compilers write for NVIDIA's GPUs.
@@ -227,6 +229,14 @@ static MIPS: Facts = Facts {
         "$11" "$t3" "t3", "$10" "$t2" "t2", "$9" "$t1" "t1", "$8" "$t0" "t0",
         "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
     ],
+    ..MACHINE
+};
+
+static BPF: Facts = Facts {
+    name: "BPF",
+    model: "bpf",
+    updates: true,
+    free: free!["r9", "r8", "r7", "r6", "r5", "r4", "r3", "r2", "r1", "r0"],
     ..MACHINE
 };
 

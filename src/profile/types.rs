@@ -110,6 +110,7 @@ pub enum Dialect {
     RISCV,
     PPC,
     MIPS,
+    BPF,
     PTX,
     SPIRV,
 }
@@ -125,6 +126,7 @@ impl Dialect {
             Dialect::RISCV => Arch::RiscV,
             Dialect::PPC => Arch::Ppc,
             Dialect::MIPS => Arch::Mips,
+            Dialect::BPF => Arch::Bpf,
             Dialect::PTX => Arch::Ptx,
             Dialect::SPIRV => Arch::Spirv,
         }

@@ -15,6 +15,7 @@ macro_rules! line {
 
 mod aarch64;
 mod arm;
+mod bpf;
 mod c11;
 mod making;
 mod mips;
@@ -88,6 +89,7 @@ fn register(arch: Arch, index: u8) -> Option<u8> {
         Arch::AArch64 => (0, 28),
         Arch::Arm => (0, 13),
         Arch::Mips => (2, 24),
+        Arch::Bpf => (1, 9),
         Arch::RiscV => (5, 27),
         Arch::Ppc => (1, 30),
         Arch::X86_64 => (0, 14),
@@ -334,6 +336,7 @@ fn assembly(
         Arch::Arm => threads::<arm::Arm>(dialect, shop, style, draft),
         Arch::RiscV => threads::<riscv::RiscV>(dialect, shop, style, draft),
         Arch::Ppc => threads::<ppc::Ppc>(dialect, shop, style, draft),
+        Arch::Bpf => threads::<bpf::Bpf>(dialect, shop, style, draft),
         Arch::Mips => threads::<mips::Mips>(dialect, shop, style, draft),
         Arch::X86_64 => threads::<x86::X86_64>(dialect, shop, style, draft),
         Arch::X86 => threads::<x86::X86>(dialect, shop, style, draft),
