@@ -1,8 +1,43 @@
 //! BPF: loads and stores, with acquire and release or without, and read-modify-writes.
 
 use super::super::cycle::{Event, Refused, size};
+use super::super::dialect::{Dialect, Registers, SIZES, dep};
 use super::super::edge::{Atom, DepKind, Order, Rmw, RmwOp, Size};
-use super::{Asm, From, Writer, access_in_parts};
+use super::{Asm, From, Writer, access_in_parts, threads};
+use litmake_litmus::Arch;
+
+/// BPF has no fences: its read-modify-writes order what is around them.
+pub static DIALECT: Dialect = Dialect {
+    arch: Arch::Bpf,
+    plain: "P",
+    atoms: &[("Aq", Atom::Order(Order::Acq)), ("Rl", Atom::Order(Order::Rel))],
+    sizes: SIZES,
+    fences: &[],
+    strong: None,
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
+    rmws: &[
+        ("Exch", Rmw::Exch),
+        ("Cas", Rmw::Cas),
+        ("Fetch.Add", Rmw::Fetch(RmwOp::Add)),
+        ("Fetch.And", Rmw::Fetch(RmwOp::And)),
+        ("Fetch.Or", Rmw::Fetch(RmwOp::Or)),
+        ("Fetch.Xor", Rmw::Fetch(RmwOp::Xor)),
+        ("Lock.Add", Rmw::Store(RmwOp::Add)),
+        ("Lock.And", Rmw::Store(RmwOp::And)),
+        ("Lock.Or", Rmw::Store(RmwOp::Or)),
+        ("Lock.Xor", Rmw::Store(RmwOp::Xor)),
+    ],
+    rmw: Rmw::Exch,
+    // What returns a value orders everything, whatever is asked for.
+    orders: |_, r, w| (r, w) == (Some(Order::Plain), Some(Order::Plain)),
+    registers: Registers { prefix: "r", names: &[], first: 1, count: 9 },
+    write: threads::<Bpf>,
+};
 
 pub struct Bpf;
 
