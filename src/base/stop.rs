@@ -6,8 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-
 /// A request to stop. It cannot be withdrawn, and clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Inner>);
@@ -22,8 +20,7 @@ struct Inner {
 
 impl Default for Inner {
     fn default() -> Inner {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Inner { asked: AtomicBool::new(false), event }
+        Inner { asked: AtomicBool::new(false), event: event::new() }
     }
 }
 
@@ -32,10 +29,7 @@ impl Stop {
     pub fn wait(&self) {
         while !self.asked() {
             match &self.0.event {
-                Some(event) => {
-                    let mut fds = [PollFd::new(event, PollFlags::IN)];
-                    let _ = poll(&mut fds, None);
-                }
+                Some(event) => event::wait(event),
                 None => std::thread::park(),
             }
         }
@@ -45,10 +39,43 @@ impl Stop {
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
         if let Some(event) = &self.0.event {
-            // The write fails only when the counter is full, and a full counter is readable too.
-            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+            event::signal(event);
         }
     }
+}
+
+/// A descriptor that becomes readable.
+#[cfg(unix)]
+mod event {
+    use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+    use std::os::fd::OwnedFd;
+
+    pub fn new() -> Option<OwnedFd> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()
+    }
+
+    pub fn wait(event: &OwnedFd) {
+        let _ = poll(&mut [PollFd::new(event, PollFlags::IN)], None);
+    }
+
+    pub fn signal(event: &OwnedFd) {
+        // The write fails only when the counter is full, and a full counter is readable too.
+        let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+    }
+}
+
+/// There are none.
+#[cfg(not(unix))]
+mod event {
+    use std::os::fd::OwnedFd;
+
+    pub fn new() -> Option<OwnedFd> {
+        None
+    }
+
+    pub fn wait(_: &OwnedFd) {}
+
+    pub fn signal(_: &OwnedFd) {}
 }
 
 /// The request to stop the whole process, which a signal makes. Code that is given no other request
@@ -92,6 +119,7 @@ impl Stopping for AtomicBool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::event::{PollFd, PollFlags, poll};
 
     #[test]
     fn who_waits_is_woken_by_a_copy() {

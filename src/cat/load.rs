@@ -7,8 +7,6 @@
 use super::ast::{CheckedExpr, File, Ins, InsKind, Variant};
 use super::parse::parse;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
-use litmake_base::file;
-use litmake_base::local;
 use litmake_litmus::Arch;
 use litmake_ops::{Annotations, Tags};
 use std::collections::HashMap;
@@ -149,13 +147,30 @@ impl Model {
 pub trait Files {
     /// The text of a file, or nothing where there is none.
     fn read(&self, path: &Path) -> std::io::Result<Option<String>>;
+
+    /// Whether the name of a built-in model always means that model, whatever files there are.
+    fn built_in_first(&self) -> bool {
+        false
+    }
+
+    /// Is told that a file was taken in place of a built-in model of another content.
+    fn hides(&self, _file: &str, _built_in: &str) {}
 }
 
-/// The file system.
+/// The file system; in a browser there is none, and so no file.
 pub struct Disk;
 
+#[cfg(not(unix))]
+impl Files for Disk {
+    fn read(&self, _: &Path) -> std::io::Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+#[cfg(unix)]
 impl Files for Disk {
     fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
+        use litmake_base::{file, local};
         local::within(path)?;
         match file::read(path, file::MAX_TEXT) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -163,6 +178,14 @@ impl Files for Disk {
             Err(_) if path.is_dir() => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    fn built_in_first(&self) -> bool {
+        litmake_base::local::is_forbidden()
+    }
+
+    fn hides(&self, file: &str, built_in: &str) {
+        litmake_base::local::hides(file, built_in);
     }
 }
 
@@ -183,7 +206,12 @@ built_in! {
 
 /// The names of the built-in models, libraries included.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|(name, _)| name.trim_end_matches(".cat"))
+    built_in().map(|(name, _)| name)
+}
+
+/// The built-in models, libraries included: name and text.
+pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.iter().map(|(name, text)| (name.trim_end_matches(".cat"), *text))
 }
 
 /// Loads a model by its name or path.
@@ -336,14 +364,15 @@ impl Loader<'_> {
         let is_path = name.contains('/') || name.ends_with(".cat");
         let file = if is_path { name.to_string() } else { format!("{name}.cat") };
         // With --no-local, the name of a built-in model never means a file here.
-        let ours = self.try_built_in(name).filter(|_| local::is_forbidden());
+        let ours = self.try_built_in(name).filter(|_| self.files.built_in_first());
         if is_path
             && ours.is_none()
             && let Some(found) = self.try_path(Path::new(name))?
         {
             if self.try_built_in(name).is_some_and(|ours| ours.text != found.text) {
                 let built_in = name.trim_end_matches(".cat");
-                local::hides(&format!("the model {name}"), &format!("the built-in `{built_in}`"));
+                let built_in = format!("the built-in `{built_in}`");
+                self.files.hides(&format!("the model {name}"), &built_in);
             }
             return Ok(found);
         }
@@ -354,7 +383,7 @@ impl Loader<'_> {
             return Ok(found);
         }
         if !is_path
-            && !local::is_forbidden()
+            && !self.files.built_in_first()
             && let Some(found) = self.try_path(Path::new(name))?
         {
             return Ok(found);

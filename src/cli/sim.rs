@@ -16,9 +16,9 @@ use litmake::cat::load::Disk;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::c::macros::Macros;
-use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;
+use litmake::sim::printed::{block, condition};
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, PlainAtomic, Simulator};
 use litmake::stop::Stopping;
@@ -354,7 +354,7 @@ fn run(args: &Args) -> Result<bool> {
         Ok(if args.json {
             json(&test, &model, &outcomes)
         } else {
-            block(&test, &outcomes, !args.no_hash)
+            block(&test, &outcomes, (!args.no_hash).then(|| text_hash(&test)))
         })
     };
     let Some(path) = &args.output else {
@@ -534,44 +534,9 @@ fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
     }
 }
 
-fn block(test: &litmus::Test, outcomes: &Outcomes, hash: bool) -> String {
-    // Lines of one test are about equally long.
-    let mut length = 0;
-    let lines = outcomes.states.rows().map(|state| {
-        let mut line = String::with_capacity(length);
-        for (i, (name, value)) in state.enumerate() {
-            if i > 0 {
-                line.push(' ');
-            }
-            line.push_str(name);
-            line.push('=');
-            line.push_str(&value);
-            line.push(';');
-        }
-        length = line.len();
-        line
-    });
-    let mut entry = LogEntry::new(
-        &test.name,
-        test.condition.quantifier,
-        condition(test),
-        lines.collect(),
-        (outcomes.positive, outcomes.negative),
-    );
-    entry.cut = outcomes.cut;
-    for flag in &outcomes.flags {
-        entry.flag(if flag == "undef" { UNDEF } else { flag });
-    }
-    entry.seconds = Some(outcomes.time.as_secs_f64());
-    entry.hash = hash.then(|| text_hash(test));
-    let mut out = String::new();
-    entry.print(&mut out);
-    out
-}
-
 /// A hash of the test's text from its initial state on, with blanks folded: it ignores the name and
 /// the comments before. The canonical hash is in the JSON output.
-fn text_hash(test: &litmus::Test) -> String {
+fn text_hash(test: &Test) -> String {
     let text = &test.source.text;
     let body = text.find('{').map_or(&**text, |i| &text[i..]);
     let bytes = body.as_bytes();
@@ -620,16 +585,4 @@ fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
         "hash": litmus::canon::canonical_hash(test).to_hex().to_string(),
     });
     format!("{value}\n")
-}
-
-/// The condition as herd prints it, with registers under their full names.
-fn condition(test: &litmus::Test) -> String {
-    let isa = litmake::isa::of(test.arch);
-    litmus::condition_text(&test.condition, test.arch, &|place: &litmus::Place| match place {
-        litmus::Place::Reg { thread, name } => {
-            let full = isa.and_then(|i| i.register(name)).map_or(name.clone(), |r| r.name);
-            [&*thread.to_string(), ":", &full].concat()
-        }
-        mem => litmus::place_brackets(mem),
-    })
 }

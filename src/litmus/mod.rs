@@ -10,8 +10,10 @@ pub mod c;
 pub mod canon;
 mod cond;
 pub mod execution;
+#[cfg(unix)]
 pub mod list;
 pub mod log;
+#[cfg(unix)]
 pub mod pack;
 mod print;
 mod read;

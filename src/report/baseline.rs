@@ -3,14 +3,12 @@
 //! It does not know how a run finds bugs.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::bugs::{Occurrence, Unexplored, profiles_key};
 use super::{Class, Finding, Report, Status, changes};
 use litmake_base::diag::{Diag, Result};
-use litmake_base::file;
 
 const FORMAT: u32 = 2;
 
@@ -76,22 +74,26 @@ pub struct Baseline {
 
 impl Baseline {
     /// Reads a baseline. A missing file is an empty baseline.
-    pub fn read(path: &Path) -> Result<Baseline> {
-        let text = match file::read_text(path, file::MAX_DATA) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Baseline::default()),
-            Err(e) => {
-                return Err(Diag::new(format!("cannot read the baseline {}: {e}", path.display())));
-            }
-        };
-        let baseline: Baseline = serde_json::from_str(&text).map_err(|e| {
-            Diag::new(format!("{}: this is no baseline: {e}", path.display()))
+    #[cfg(unix)]
+    pub fn read(path: &std::path::Path) -> Result<Baseline> {
+        use litmake_base::file;
+        let name = path.display().to_string();
+        match file::read_text(path, file::MAX_DATA) {
+            Ok(text) => Baseline::of(&text, &name),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Baseline::default()),
+            Err(e) => Err(Diag::new(format!("cannot read the baseline {name}: {e}"))),
+        }
+    }
+
+    /// The baseline that a text is; `name` is that of its file.
+    pub fn of(text: &str, name: &str) -> Result<Baseline> {
+        let baseline: Baseline = serde_json::from_str(text).map_err(|e| {
+            Diag::new(format!("{name}: this is no baseline: {e}"))
                 .help("`litmake report baseline` writes one from a report")
         })?;
         if ![BY_TEST, FORMAT].contains(&baseline.baseline) {
             return Err(Diag::new(format!(
-                "{}: a baseline of version {}; this litmake reads {BY_TEST} and {FORMAT}",
-                path.display(),
+                "{name}: a baseline of version {}; this litmake reads {BY_TEST} and {FORMAT}",
                 baseline.baseline
             )));
         }

@@ -14,6 +14,7 @@ mod expr;
 mod interpreted;
 mod lower;
 mod path;
+pub mod printed;
 mod private;
 pub mod program;
 mod reach;

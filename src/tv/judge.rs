@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use litmake_base::diag::Result as Maybe;
-use litmake_cat::{self as cat, LoadOptions};
+use litmake_cat::LoadOptions;
+use litmake_cat::load::{Disk, Files, load_with};
 use litmake_litmus::execution::Execution;
 use litmake_litmus::{Arch, CmpOp, Operand, Place, Prop, Test};
 use litmake_sim::{Model, Options, Outcomes, Simulator, State};
@@ -160,7 +161,13 @@ enum Says {
 impl Court {
     /// Loads the model.
     pub fn new(settings: Settings) -> Maybe<Court> {
-        let load = |name: &str| Model::load(&cat::load(name, &LoadOptions::new(Arch::Llvm))?);
+        Court::with(settings, &Disk)
+    }
+
+    /// Loads the model, with files from a source.
+    pub fn with(settings: Settings, files: &dyn Files) -> Maybe<Court> {
+        let options = LoadOptions::new(Arch::Llvm);
+        let load = |name: &str| Model::load(&load_with(name, &options, files)?);
         let model = load(&settings.model)?;
         let undef = match LLVM.contains(&settings.model.as_str()) {
             true => Some(load(WITH_UNDEF)?),

@@ -385,7 +385,49 @@ fn installed_by_pip(wheel: &Path) {
     let (status, out, err) = crate::scratch::streams(&mut check);
     let found = if litmake_needs::here("clang-14") { 1 } else { return };
     assert!(status == found && out.contains("1 finding"), "{out}{err}");
+    let site =
+        ok(Command::new("find").arg(dir.path()).args(["-name", "litmake.py"]).output().unwrap());
+    let site = Path::new(site.trim()).parent().unwrap().to_path_buf();
+    let said = ok(Command::new("python3")
+        .args(["-c", NOTEBOOK])
+        .arg(crate::scratch::IDEMPOTENT)
+        .env("PYTHONPATH", site)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(s.dir())
+        .output()
+        .unwrap());
+    assert_eq!(said, "3 False forbidden\n1 1\nrefuted holds\nno test\n");
 }
+
+/// The cells of a notebook: each function of the module, and an error.
+const NOTEBOOK: &str = r#"
+import sys, litmake
+def sb(order):
+    threads = [(0, "x", "y"), (1, "y", "x")]
+    body = "P{} (atomic_int* x, atomic_int* y) {{ atomic_store_explicit({}, 1, memory_order_{o}); int r = atomic_load_explicit({}, memory_order_{o}); }}
+"
+    return "C sb
+{}
+" + "".join(body.format(*thread, o=order) for thread in threads) + "exists (0:r=0 /\ 1:r=0)
+"
+got = litmake.simulate(sb("seq_cst"))
+print(len(got["states"]), got["holds"], "forbidden" if "is forbidden" in litmake.explain(sb("seq_cst")) else "?")
+report = litmake.check(sys.argv[1], "clang-14")
+print(len(report["findings"]), litmake.simulate(sb("relaxed"), "rc11")["positive"])
+def store(order, name):
+    return f"define void @{name}(ptr %x) {{
+  store atomic i32 1, ptr %x {order}, align 4
+  ret void
+}}
+"
+change = store("release", "src") + store("monotonic", "tgt")
+same = litmake.tv(store("monotonic", "f"), store("release", "f"))
+print(litmake.tv(change)["pairs"][0]["verdict"], same["pairs"][0]["verdict"])
+try:
+    litmake.simulate("nothing")
+except litmake.Error as error:
+    print("no test" if "error" in str(error) else error)
+"#;
 
 #[test]
 fn packages_have_the_program_and_all_that_belongs_to_it() {

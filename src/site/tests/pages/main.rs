@@ -5,6 +5,7 @@
 
 mod browser;
 mod nights;
+mod simulator;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
