@@ -70,6 +70,8 @@ const ATOMICS: [(i32, &str, &str); 10] = [
 const LOAD_ACQUIRE: i32 = 0x100;
 const STORE_RELEASE: i32 = 0x110;
 
+const CALL: u8 = 0x85;
+
 /// The parts of an instruction's 8 bytes.
 struct Fields {
     opcode: u8,
@@ -121,6 +123,12 @@ impl Decoder for Bpf {
                     Err(format!("the BPF instruction at 0x{at:x} loads what the kernel puts there"))
                 }
             };
+        }
+        if opcode == CALL {
+            return Err(format!(
+                "the call at 0x{at:x} is of a function of the kernel, or of one of the program, whose stack and \
+                 registers r6 to r9 are its own: lifting follows neither"
+            ));
         }
         let (pattern, operands, flow) = fields.decode(at).ok_or_else(|| {
             let Fields { dst, src, off, imm, .. } = fields;
@@ -278,10 +286,6 @@ impl Fields {
             }
             (0x00, 0, false) if none && off == 0 => {
                 Some(("goto $".into(), vec![to(imm)], Flow::Jump))
-            }
-            // A function of the program; functions of the kernel have a number.
-            (0x80, 0, true) if (self.dst, self.src, off) == (0, 1, 0) => {
-                Some(("call $".into(), vec![to(imm)], Flow::Call))
             }
             (0x90, 0, true) if none && (off, imm) == (0, 0) => {
                 Some(("exit".into(), Vec::new(), Flow::Return))
