@@ -48,9 +48,8 @@ impl Graph {
             depth: Vec::new(),
             too_deep: false,
             ids: FxHashMap::default(),
-            // RISC-V's AMOs are one event each, as the read-modify-writes of C and LLVM are.
-            split_rmw: !matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm | Arch::Spirv),
-            only_reads_give: !matches!(arch, Arch::RiscV | Arch::Ppc),
+            split_rmw: !arch.facts().updates,
+            only_reads_give: !arch.facts().statuses,
             locks,
             r: 0,
             w: 0,

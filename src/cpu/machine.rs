@@ -14,6 +14,7 @@ use super::topology;
 use litmake_base::diag::{Source, Span};
 use litmake_base::file;
 use litmake_base::records::Records;
+use litmake_isa::target;
 use litmake_litmus::Arch;
 use litmake_profile::Profile;
 use litmake_toolchain::evidence::Looks;
@@ -53,17 +54,10 @@ impl Machine {
         if host() == Some(arch) {
             return Ok(Machine { arch, name, processors, on: Vec::new(), emulator: None });
         }
-        let command = match arch {
-            Arch::X86_64 => "qemu-x86_64",
-            Arch::AArch64 => "qemu-aarch64",
-            Arch::Arm => "qemu-arm",
-            Arch::RiscV => "qemu-riscv64",
-            Arch::Ppc => "qemu-ppc64le",
-            Arch::Mips => "qemu-mips64el",
-            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => {
-                return Err(format!("code of {} is not run on this machine", arch.name()));
-            }
-        };
+        let target = target::of(arch, false, false, false).filter(|_| arch != Arch::X86);
+        let command = target
+            .and_then(|target| target.emulator)
+            .ok_or_else(|| format!("code of {} is not run on this machine", arch.name()))?;
         match process::find(command) {
             Some(path) => {
                 Ok(Machine { arch, name, processors, on: Vec::new(), emulator: Some(path) })

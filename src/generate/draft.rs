@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use super::cycle::{LOCS, MAX_LOCS};
+use super::dialect;
 use litmake_base::diag::{Result, Source};
 use litmake_litmus::{self as litmus, Arch, Test};
 
@@ -98,22 +99,14 @@ pub struct Draft {
 
 /// The name of a register, by its number among those that generated tests use.
 pub fn reg_name(arch: Arch, reg: u8, out: &mut String) {
-    const X86_64: [&str; 14] = [
-        "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-        "r15",
-    ];
-    const X86: [&str; 6] = ["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"];
-    let prefix = match arch {
-        Arch::X86_64 => return out.push_str(X86_64[usize::from(reg) % X86_64.len()]),
-        Arch::X86 => return out.push_str(X86[usize::from(reg) % X86.len()]),
-        Arch::AArch64 => "X",
-        Arch::Arm => "R",
-        Arch::RiscV => "x",
-        Arch::Mips => "$",
-        Arch::Ppc | Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => "r",
-    };
-    out.push_str(prefix);
-    number(i64::from(reg), out);
+    let registers = &dialect::of(arch).registers;
+    match registers.names {
+        [] => {
+            out.push_str(registers.prefix);
+            number(i64::from(reg), out);
+        }
+        names => out.push_str(names[usize::from(reg) % names.len()]),
+    }
 }
 
 /// A function in the canonical form.

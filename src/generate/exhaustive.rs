@@ -275,7 +275,10 @@ fn fill(dialect: &Dialect, program: &Program, shop: &mut Workshop) -> Result<(),
                     let sd = if next.loc == loc { Sd::Same } else { Sd::Diff };
                     match between {
                         Between::Nothing => Kind::Po(sd, dir, next.dir),
-                        Between::Fence => Kind::Fenced(dialect.strong, sd, dir, next.dir),
+                        Between::Fence => match dialect.strong {
+                            Some(strong) => Kind::Fenced(strong, sd, dir, next.dir),
+                            None => return Err("there is no such fence"),
+                        },
                         Between::Weak(f) if usize::from(f) < dialect.fences.len() => {
                             Kind::Fenced(f, sd, dir, next.dir)
                         }
@@ -337,7 +340,11 @@ pub fn name(dialect: &Dialect, program: &Program) -> String {
             match access.between {
                 Between::Nothing => {}
                 Between::Fence => {
-                    let _ = write!(out, "-{}-", dialect.fence(dialect.strong).lower);
+                    let _ = write!(
+                        out,
+                        "-{}-",
+                        dialect.strong.map_or("fence", |f| dialect.fence(f).lower)
+                    );
                 }
                 Between::Weak(f) => {
                     let _ = write!(out, "-{}-", dialect.fence(f).lower);

@@ -495,8 +495,10 @@ fn kinds(dialect: &Dialect, name: &str) -> Option<Vec<Kind>> {
             None => {}
         }
     }
-    if let Some(e) = name.strip_prefix("Fence").and_then(ends) {
-        return Some(between(e, |s, a, b| Kind::Fenced(dialect.strong, s, a, b)));
+    if let Some(strong) = dialect.strong
+        && let Some(e) = name.strip_prefix("Fence").and_then(ends)
+    {
+        return Some(between(e, |s, a, b| Kind::Fenced(strong, s, a, b)));
     }
     if let Some(rest) = name.strip_prefix("Dp") {
         for (text, dep) in dialect.deps {

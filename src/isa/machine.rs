@@ -13,7 +13,7 @@ pub struct Decoded {
     pub at: u64,
     /// Bytes that it takes.
     pub len: u8,
-    /// As litmus tests write it, without operands.
+    /// As litmus tests write it, without operands; where it has a `$` for each of them, they go there.
     pub mnemonic: String,
     /// In the order in which litmus tests write them.
     pub operands: Vec<Operand>,
@@ -115,9 +115,13 @@ pub struct Style {
 impl Decoded {
     /// The text of the instruction; `label` gives the name of an address in the code.
     pub fn text(&self, style: &Style, label: &dyn Fn(u64) -> String) -> String {
-        let mut out = self.mnemonic.clone();
+        let mut parts = self.mnemonic.split('$');
+        let mut out = parts.next().unwrap_or_default().to_string();
+        let pattern = self.mnemonic.contains('$');
         for (i, operand) in self.operands.iter().enumerate() {
-            out.push_str(if i == 0 { " " } else { "," });
+            if !pattern {
+                out.push_str(if i == 0 { " " } else { "," });
+            }
             match operand {
                 Operand::Reg(name) | Operand::Text(name) => out.push_str(name),
                 Operand::Imm(n) => {
@@ -126,6 +130,7 @@ impl Decoded {
                 Operand::Code(at) => out.push_str(&label(*at)),
                 Operand::Mem(mem) => out.push_str(&(style.memory)(mem)),
             }
+            out.push_str(parts.next().unwrap_or_default());
         }
         out
     }

@@ -7,6 +7,7 @@
 
 pub mod aarch64;
 pub mod arm;
+mod bpf;
 pub mod lex;
 pub mod llvm;
 pub mod machine;
@@ -14,6 +15,7 @@ pub mod microcode;
 pub mod mips;
 pub mod ppc;
 pub mod ptx;
+pub mod relocate;
 pub mod riscv;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
@@ -37,6 +39,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
+        Arch::Bpf => Some(&bpf::Bpf),
         Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),
         Arch::Spirv => Some(&spirv::Spirv),
@@ -72,6 +75,21 @@ pub trait Isa: Sync {
 
     /// The width of an address, in bits.
     fn address_bits(&self) -> u8;
+
+    /// The barriers that code may be given, the weaker ones first.
+    fn barriers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a line, whose first word is `name` in lower case, is a barrier and nothing else.
+    fn is_barrier(&self, _name: &str, _line: &str) -> bool {
+        false
+    }
+
+    /// What lifting needs to know of it; `None` where its machine code cannot be read.
+    fn target(&self, _form: target::Form) -> Option<target::Target> {
+        None
+    }
 }
 
 /// The register that a name in a state or a condition stands for.

@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
+mod arch;
 pub mod c;
 pub mod canon;
 mod cond;
@@ -24,6 +25,7 @@ mod symbols;
 pub mod types;
 mod write;
 
+pub use arch::{Arch, Branches, Facts};
 pub use print::{
     condition_source, condition_text, init_text, place_brackets, prop_source, value_text,
 };
@@ -40,94 +42,6 @@ use litmake_base::diag::{Diag, Source, Span};
 
 /// Tests with more threads are not read.
 pub const MAX_THREADS: usize = 64;
-
-/// A dialect of litmus tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Arch {
-    /// C, as of 2011 and later, and the Linux kernel's.
-    C,
-    /// Arm's instruction set of 64 bits.
-    AArch64,
-    /// Arm's instruction set of 32 bits, as of Armv7 and Armv8.
-    Arm,
-    /// x86 with 64 bits.
-    X86_64,
-    /// x86 with 32 bits.
-    X86,
-    /// RISC-V with 64 bits.
-    RiscV,
-    /// Power.
-    Ppc,
-    /// MIPS.
-    Mips,
-    /// LLVM's intermediate representation, as text.
-    Llvm,
-    /// The instruction set that compilers write for NVIDIA's GPUs.
-    Ptx,
-    /// SPIR-V, as `spirv-dis` prints it.
-    Spirv,
-}
-
-impl Arch {
-    /// Every dialect.
-    pub const ALL: [Arch; 11] = [
-        Arch::C,
-        Arch::AArch64,
-        Arch::Arm,
-        Arch::X86_64,
-        Arch::X86,
-        Arch::RiscV,
-        Arch::Ppc,
-        Arch::Mips,
-        Arch::Llvm,
-        Arch::Ptx,
-        Arch::Spirv,
-    ];
-
-    /// The word that opens a test of this dialect.
-    pub fn name(self) -> &'static str {
-        match self {
-            Arch::C => "C",
-            Arch::AArch64 => "AArch64",
-            Arch::Arm => "ARM",
-            Arch::X86_64 => "X86_64",
-            Arch::X86 => "X86",
-            Arch::RiscV => "RISCV",
-            Arch::Ppc => "PPC",
-            Arch::Mips => "MIPS",
-            Arch::Llvm => "LLVM",
-            Arch::Ptx => "PTX",
-            Arch::Spirv => "SPIRV",
-        }
-    }
-
-    /// The dialect that a word names. Case counts, but for what herd's users write either way.
-    pub fn named(word: &str) -> Option<Arch> {
-        match word {
-            "RISC_V" | "RISC-V" => Some(Arch::RiscV),
-            "x86" => Some(Arch::X86),
-            "x86_64" => Some(Arch::X86_64),
-            "Arm" => Some(Arch::Arm),
-            _ => Arch::ALL.into_iter().find(|a| a.name() == word),
-        }
-    }
-
-    /// The model a test is simulated under where none is named.
-    pub fn default_model(self) -> &'static str {
-        match self {
-            Arch::C => "rc11",
-            Arch::AArch64 => "aarch64",
-            Arch::Arm => "armv7",
-            Arch::X86_64 | Arch::X86 => "x86tso",
-            Arch::RiscV => "riscv",
-            Arch::Ppc => "ppc",
-            Arch::Mips => "mips",
-            Arch::Llvm => "llvm",
-            Arch::Ptx => "ptx",
-            Arch::Spirv => "spirv",
-        }
-    }
-}
 
 /// Extensions of the instruction set that the test's machines have, as far as they change which accesses
 /// are single or how wide pointers are.

@@ -21,8 +21,7 @@ use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 pub const MAX_BYTES: usize = 1 << 26;
 
 /// Dialects of herd that are none of ours.
-const FOREIGN_DIALECTS: &[&str] =
-    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA"];
+const FOREIGN_DIALECTS: &[&str] = &["ASL", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA"];
 
 /// Reads one test.
 pub fn read(source: &Source) -> Result<Test> {
@@ -399,6 +398,8 @@ fn cell(s: &mut Scanner, arch: Arch) -> Result<(Cell, Close)> {
         match s.peek() {
             // `Volatile|Aligned` is one operand.
             Some(b'|') if arch == Arch::Spirv && between_words(bytes, s.pos) => s.pos += 1,
+            // No cell begins with `=`.
+            Some(b'|') if bytes.get(s.pos + 1) == Some(&b'=') => s.pos += 1,
             Some(close @ (b'|' | b';')) => {
                 s.pos += 1;
                 let close = if close == b'|' { Close::Bar } else { Close::Row };
@@ -479,8 +480,8 @@ fn instruction(
         return Ok(());
     }
     // A register of LLVM opens the instruction that assigns it; a predicate of PTX, one that it guards;
-    // a dot, a declaration of PTX.
-    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@' | b'.') {
+    // a dot, a declaration of PTX; a star, the place that a store of BPF writes.
+    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@' | b'.' | b'*') {
         let mut here = s.clone();
         here.pos = at;
         return Err(here.expected("an instruction or a label"));

@@ -1,71 +1,18 @@
 //! Symbolic registers: `%x` in code stands for some register that nothing else uses.
 //!
-//! They are replaced while a test is read, so that nobody else meets them. Of instruction
-//! sets this file knows only which general registers may be given away.
+//! They are replaced while a test is read, so that nobody else meets them. Which general
+//! registers may be given away is a fact of each dialect (`arch`).
 
 use rustc_hash::FxHashSet;
 
 use super::scan::is_ident;
-use super::{Arch, Body, InitItem, Line, Operand, Place, Prop, Test};
+use super::{Body, InitItem, Line, Operand, Place, Prop, Test};
 use litmake_base::diag::{Diag, Result};
-
-/// A register that may be chosen, and its other names in lower case.
-struct Free {
-    name: &'static str,
-    aliases: &'static [&'static str],
-}
-
-macro_rules! free {
-    ($($name:literal $($alias:literal)*),* $(,)?) => {
-        &[$(Free { name: $name, aliases: &[$($alias),*] }),*]
-    };
-}
-
-/// The registers that may be chosen, those first that compilers and generators use least. Registers with a
-/// special role, such as the stack pointer, are left out.
-fn pool(arch: Arch) -> &'static [Free] {
-    match arch {
-        Arch::AArch64 => free![
-            "X28" "w28", "X27" "w27", "X26" "w26", "X25" "w25", "X24" "w24", "X23" "w23",
-            "X22" "w22", "X21" "w21", "X20" "w20", "X19" "w19", "X15" "w15", "X14" "w14",
-            "X13" "w13", "X12" "w12", "X11" "w11", "X10" "w10", "X9" "w9", "X8" "w8",
-            "X7" "w7", "X6" "w6", "X5" "w5", "X4" "w4", "X3" "w3", "X2" "w2", "X1" "w1",
-            "X0" "w0",
-        ],
-        Arch::Arm => free![
-            "R10" "sl", "R9" "sb", "R8", "R7", "R6", "R5", "R4", "R3", "R2", "R1", "R0",
-            "R12" "ip", "R11" "fp",
-        ],
-        // Assemblers take bare numbers for registers too.
-        Arch::Ppc => free![
-            "r30" "30", "r29" "29", "r28" "28", "r27" "27", "r26" "26", "r25" "25",
-            "r24" "24", "r23" "23", "r22" "22", "r21" "21", "r20" "20", "r19" "19",
-            "r18" "18", "r17" "17", "r16" "16", "r15" "15", "r14" "14", "r12", "r11",
-            "r10", "r9", "r8", "r7", "r6", "r5", "r4", "r3",
-        ],
-        Arch::RiscV => free![
-            "x27" "s11", "x26" "s10", "x25" "s9", "x24" "s8", "x23" "s7", "x22" "s6",
-            "x21" "s5", "x20" "s4", "x19" "s3", "x18" "s2", "x31" "t6", "x30" "t5",
-            "x29" "t4", "x28" "t3", "x17" "a7", "x16" "a6", "x15" "a5", "x14" "a4",
-            "x13" "a3", "x12" "a2", "x11" "a1", "x10" "a0", "x9" "s1", "x7" "t2", "x6" "t1",
-            "x5" "t0",
-        ],
-        Arch::Mips => free![
-            "$23" "$s7" "s7", "$22" "$s6" "s6", "$21" "$s5" "s5", "$20" "$s4" "s4",
-            "$19" "$s3" "s3", "$18" "$s2" "s2", "$17" "$s1" "s1", "$16" "$s0" "s0",
-            "$15" "$t7" "t7", "$14" "$t6" "t6", "$13" "$t5" "t5", "$12" "$t4" "t4",
-            "$11" "$t3" "t3", "$10" "$t2" "t2", "$9" "$t1" "t1", "$8" "$t0" "t0",
-            "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
-        ],
-        // `%` opens every register of x86 and every name of LLVM, and is an operator of C.
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => &[],
-    }
-}
 
 /// Replaces the symbolic registers of a test. An initialisation of `%x` without a thread holds
 /// in each thread that uses it.
 pub fn resolve(test: &mut Test) -> Result<()> {
-    let pool = pool(test.arch);
+    let pool = test.arch.facts().free;
     if pool.is_empty() {
         return match test.init.iter().find(|i| is_bare(i)) {
             Some(item) => Err(Diag::at(

@@ -13,16 +13,7 @@ const fn int(bytes: u8, signed: bool) -> Type {
 
 /// The bytes of a pointer, and of `long`, in tests of a dialect.
 pub fn pointer_bytes(arch: Arch) -> u8 {
-    match arch {
-        Arch::Arm | Arch::X86 | Arch::Ppc | Arch::Mips => 4,
-        Arch::C
-        | Arch::AArch64
-        | Arch::X86_64
-        | Arch::RiscV
-        | Arch::Llvm
-        | Arch::Ptx
-        | Arch::Spirv => 8,
-    }
+    arch.facts().pointer
 }
 
 /// The type that a name of one word stands for. An unknown name becomes a type of that name.

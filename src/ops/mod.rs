@@ -104,7 +104,7 @@ tags! {
     /// Memory order acquire-release.
     C_ACQ_REL = "ACQ_REL": "C LLVM PTX",
     /// Memory order sequentially consistent.
-    C_SC = "SC": "C LLVM SPIRV PTX",
+    C_SC = "SC": "C LLVM SPIRV PTX BPF",
     /// LLVM's weakest atomic access, below RLX: no order of the writes of a place is agreed on.
     UNORDERED = "UNORDERED": "LLVM",
     /// An access with a memory order (any but NA).
@@ -169,6 +169,8 @@ tags! {
     MIPS_SYNC = "SYNC": "MIPS",
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
+    // BPF (with SC for read-modify-writes that return a value).
+    BPF_AQ = "AQ": "BPF", BPF_RL = "RL": "BPF",
     // PTX: the threads that an operation reaches; the two halves of a barrier, which tell the others
     // and wait for them.
     PTX_CTA = "CTA": "PTX", PTX_CLUSTER = "CLUSTER": "PTX", PTX_GPU = "GPU": "PTX", PTX_SYS = "SYS": "PTX",

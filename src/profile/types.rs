@@ -4,10 +4,11 @@
 //! comments. This file does not know what a compiler does.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use super::yaml::{Scalar, Sp, Words};
 use litmake_litmus::Arch;
@@ -99,35 +100,41 @@ pub struct ProfileFile {
 }
 
 /// A litmus dialect, as herd names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the key that takes it says what each value is")]
-pub enum Dialect {
-    AArch64,
-    ARM,
-    #[serde(rename = "X86_64")]
-    X86_64,
-    X86,
-    RISCV,
-    PPC,
-    MIPS,
-    PTX,
-    SPIRV,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dialect(Arch);
+
+/// The names of the dialects that compilers make of C.
+static DIALECTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let made = |arch: &Arch| !matches!(arch, Arch::C | Arch::Llvm);
+    Arch::ALL.into_iter().filter(made).map(Arch::name).collect()
+});
 
 impl Dialect {
     /// The dialect in litmake's own type.
     pub fn arch(self) -> Arch {
-        match self {
-            Dialect::AArch64 => Arch::AArch64,
-            Dialect::ARM => Arch::Arm,
-            Dialect::X86_64 => Arch::X86_64,
-            Dialect::X86 => Arch::X86,
-            Dialect::RISCV => Arch::RiscV,
-            Dialect::PPC => Arch::Ppc,
-            Dialect::MIPS => Arch::Mips,
-            Dialect::PTX => Arch::Ptx,
-            Dialect::SPIRV => Arch::Spirv,
-        }
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Dialect {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Dialect, D::Error> {
+        let word = String::deserialize(from)?;
+        let known = DIALECTS.contains(&word.as_str()).then(|| Arch::named(&word)).flatten();
+        known.map(Dialect).ok_or_else(|| D::Error::unknown_variant(&word, &DIALECTS))
+    }
+}
+
+impl JsonSchema for Dialect {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Dialect".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A litmus dialect, as herd names it.",
+            "type": "string",
+            "enum": *DIALECTS,
+        })
     }
 }
 

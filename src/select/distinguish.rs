@@ -30,19 +30,15 @@ pub struct Side {
 /// The dialect of a model, by the model's name.
 pub fn arch_of(model: &str) -> Option<Arch> {
     Some(match model.trim_end_matches(".cat") {
-        "x86tso" | "x86tso-herd2025" => Arch::X86_64,
-        "aarch64" | "armv8" => Arch::AArch64,
-        "riscv" => Arch::RiscV,
-        "armv7" | "aarch32" => Arch::Arm,
-        "ppc" | "herding-cats" => Arch::Ppc,
-        "mips" | "mips-sync" | "mips-weak" => Arch::Mips,
-        "rc11" | "rc11-lb" | "c11" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => {
-            Arch::C
-        }
-        "llvm" | "llvm-lb" => Arch::Llvm,
-        "ptx" => Arch::Ptx,
-        "spirv" | "spirv-opencl" => Arch::Spirv,
-        _ => return None,
+        "x86tso-herd2025" => Arch::X86_64,
+        "armv8" => Arch::AArch64,
+        "aarch32" => Arch::Arm,
+        "herding-cats" => Arch::Ppc,
+        "mips-sync" | "mips-weak" => Arch::Mips,
+        "rc11-lb" | "c11" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => Arch::C,
+        "llvm-lb" => Arch::Llvm,
+        "spirv-opencl" => Arch::Spirv,
+        name => return Arch::ALL.into_iter().find(|arch| arch.default_model() == name),
     })
 }
 
@@ -134,7 +130,9 @@ fn words(sides: &[Side; 2], limits: &Limits) -> Bounds {
     let dialects = [dialect::of(sides[0].arch), dialect::of(sides[1].arch)];
     let mut bounds = Bounds::new(limits.threads, limits.events, limits.locations);
     let both = |f: &dyn Fn(&Dialect) -> bool| dialects.iter().all(|d| f(d));
-    bounds.between.push(Between::Fence);
+    if both(&|d| d.strong.is_some()) {
+        bounds.between.push(Between::Fence);
+    }
     for kind in [DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::CtrlIsb] {
         if both(&|d| d.deps.iter().any(|(_, x)| x.kind == kind && !x.csel)) {
             bounds.between.push(Between::Dep(kind));
@@ -142,7 +140,7 @@ fn words(sides: &[Side; 2], limits: &Limits) -> Bounds {
     }
     if sides[0].arch == sides[1].arch {
         let strong = dialects[0].strong;
-        let fences = (0..dialects[0].fences.len() as u8).filter(|f| *f != strong).take(6);
+        let fences = (0..dialects[0].fences.len() as u8).filter(|f| Some(*f) != strong).take(6);
         bounds.between.extend(fences.map(Between::Weak));
     }
     let orders = [Order::Acq, Order::Rel];

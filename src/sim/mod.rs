@@ -229,12 +229,7 @@ impl Model {
     /// The parts of each aligned access, where the model leaves it to the simulator that these are whole. No
     /// language says so of its objects.
     fn parts(&self, arch: Arch, skeleton: &Skeleton) -> Option<Rel> {
-        let machine = match arch {
-            Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => false,
-            Arch::AArch64 | Arch::Arm | Arch::X86 | Arch::X86_64 => true,
-            Arch::RiscV | Arch::Ppc | Arch::Mips => true,
-        };
-        (machine && !self.relates_parts).then(|| Whole::parts_of(skeleton)).flatten()
+        (arch.facts().machine && !self.relates_parts).then(|| Whole::parts_of(skeleton)).flatten()
     }
 
     fn registers(&self) -> bool {

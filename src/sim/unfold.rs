@@ -22,6 +22,7 @@ use super::program::{ObservedPlace, Program};
 use super::reach::Reach;
 use super::results::late;
 use super::visible::Private;
+use litmake_litmus::Branches;
 use litmake_ops::eval::truth;
 use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
 use pools::Pools;
@@ -42,27 +43,6 @@ pub struct Limits {
     pub private: Private,
     /// Whether the status of a store-conditional depends on its write, where the instruction says so.
     pub status_depends: bool,
-}
-
-/// Which decisions are events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Branches {
-    None,
-    /// Conditional branches.
-    Conditional,
-    /// Also decisions inside instructions (a conditional select, a compare-and-swap), and jumps to
-    /// addresses in registers.
-    All,
-}
-
-impl Branches {
-    fn conditional(self) -> bool {
-        self != Branches::None
-    }
-
-    fn inside(self) -> bool {
-        self == Branches::All
-    }
 }
 
 /// Why a path, or a thread, cannot be unfolded further.

@@ -202,6 +202,10 @@ impl<M: Map> Map for Guarded<M> {
         self.work.normal(inputs)
     }
 
+    fn asks_forms(&self) -> bool {
+        self.work.asks_forms()
+    }
+
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let records = context.records.as_deref().unwrap_or(&Nowhere);
         let undone = || vec![Outcome::stopped(); items.len()];

@@ -14,6 +14,7 @@ use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::file;
+use litmake_isa::target;
 use litmake_lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
 };
@@ -154,21 +155,14 @@ impl Compiler<'_> {
         let header =
             file::read(program, file::MAX_DATA).map_err(|e| format!("there is no program: {e}"))?;
         let big = header.get(5) == Some(&2);
-        let name = match (self.profile.arch, big) {
-            (Arch::X86_64 | Arch::X86, _) if cfg!(target_arch = "x86_64") => return Ok(None),
-            (Arch::X86_64, _) => "qemu-x86_64",
-            (Arch::X86, _) => "qemu-i386",
-            (Arch::AArch64, false) => "qemu-aarch64",
-            (Arch::AArch64, true) => "qemu-aarch64_be",
-            (Arch::Arm, false) => "qemu-arm",
-            (Arch::Arm, true) => "qemu-armeb",
-            (Arch::RiscV, _) => "qemu-riscv64",
-            (Arch::Ppc, false) => "qemu-ppc64le",
-            (Arch::Ppc, true) => "qemu-ppc64",
-            (Arch::C | Arch::Mips | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => {
-                return Err(Failure::unsupported(NOWHERE));
-            }
-        };
+        let arch = self.profile.arch;
+        if matches!(arch, Arch::X86_64 | Arch::X86) && cfg!(target_arch = "x86_64") {
+            return Ok(None);
+        }
+        let target = target::of(arch, false, big, false).filter(|_| arch != Arch::Mips);
+        let name = target
+            .and_then(|target| target.emulator)
+            .ok_or_else(|| Failure::unsupported(NOWHERE))?;
         let found = process::find(name);
         let missing = || format!("`{name}` is not installed (Debian: qemu-user)");
         found.map(Some).ok_or_else(|| Failure::broken(Fault::Missing, missing()))

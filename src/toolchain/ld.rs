@@ -55,18 +55,8 @@ pub fn lld() -> Option<PathBuf> {
 
 /// The installed linkers for a target, the preferred one first.
 pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
-    let triple = match (arch, big) {
-        (Arch::AArch64, false) => "aarch64-linux-gnu",
-        (Arch::AArch64, true) => "aarch64_be-linux-gnu",
-        (Arch::Arm, _) => "arm-linux-gnueabihf",
-        (Arch::RiscV, _) => "riscv64-linux-gnu",
-        (Arch::Ppc, false) => "powerpc64le-linux-gnu",
-        (Arch::Ppc, true) => "powerpc64-linux-gnu",
-        (Arch::Mips, false) => "mips64el-linux-gnuabi64",
-        (Arch::Mips, true) => "mips64-linux-gnuabi64",
-        (Arch::X86_64, _) => "x86_64-linux-gnu",
-        (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return Vec::new(),
-    };
+    let target = litmake_isa::target::of(arch, false, big, false);
+    let Some(triple) = target.and_then(|target| target.linker) else { return Vec::new() };
     let gnu = process::find(&format!("{triple}-ld.bfd")).or(process::find(&format!("{triple}-ld")));
     let linker = |lld| move |path| Linker { path, lld };
     lld().map(linker(true)).into_iter().chain(gnu.map(linker(false))).collect()

@@ -9,7 +9,7 @@ use litmake::litmus::Arch;
 use std::fmt::Write;
 
 /// The dialects, and the built-in models that tests of each are simulated under.
-pub const DIALECTS: [(Arch, &[&str]); 8] = [
+pub const DIALECTS: [(Arch, &[&str]); 9] = [
     (Arch::C, &["rc11", "rc11-lb", "c11", "sc"]),
     (Arch::AArch64, &["aarch64", "sc"]),
     (Arch::Arm, &["armv7", "aarch32", "sc"]),
@@ -18,6 +18,7 @@ pub const DIALECTS: [(Arch, &[&str]); 8] = [
     (Arch::RiscV, &["riscv", "sc"]),
     (Arch::Ppc, &["ppc", "sc"]),
     (Arch::Mips, &["mips", "mips-weak", "sc"]),
+    (Arch::Bpf, &["bpf", "sc"]),
 ];
 
 /// Models of users, which stand for what such models ask: order through private memory, through
@@ -163,6 +164,7 @@ impl Column {
                 Arch::RiscV => write!(text, "{t}:x{}={name}; ", 20 + l),
                 Arch::Ppc => write!(text, "{t}:r{}={name}; ", 20 + l),
                 Arch::Mips => write!(text, "{t}:${}={name}; ", 20 + l),
+                Arch::Bpf => write!(text, "{t}:r{}={name}; ", 5 + l),
             };
         }
     }
@@ -190,6 +192,7 @@ impl Column {
             Arch::RiscV => format!("x{}", 5 + r),
             Arch::Ppc => format!("r{}", 3 + r),
             Arch::Mips => format!("${}", 4 + r),
+            Arch::Bpf => format!("r{}", 1 + r),
         }
     }
 
@@ -232,6 +235,7 @@ impl Column {
             Arch::RiscV => self.riscv(rng),
             Arch::Ppc => self.ppc(rng),
             Arch::Mips => self.mips(rng),
+            Arch::Bpf => self.bpf(rng),
             Arch::Llvm | Arch::Ptx | Arch::Spirv => {
                 unreachable!("compilers make tests of this dialect")
             }
@@ -548,6 +552,64 @@ impl Column {
             _ => {
                 let (a, b) = (self.old(rng).unwrap_or(0), self.fresh());
                 self.push(format!("ADD {},{}", self.reg(b), self.reg(a)));
+            }
+        }
+    }
+
+    fn bpf(&mut self, rng: &mut Rng) {
+        let place = self.place(rng);
+        let (mut addr, value) = (format!("r{}", 5 + place), 1 + rng.below(2));
+        let old = self.old(rng);
+        if let Some(r) = old
+            && rng.one_in(4)
+        {
+            let r = self.reg(r);
+            self.push(format!("r8 = {r}"));
+            self.push("r8 ^= r8");
+            self.push(format!("r8 += {addr}"));
+            addr = "r8".into();
+        }
+        // The value that is written, in a register that may take a result.
+        self.push(match old {
+            Some(r) if rng.one_in(2) => format!("r9 = {}", self.reg(r)),
+            _ => format!("r9 = {value}"),
+        });
+        match rng.below(14) {
+            0..=3 => {
+                let r = self.fresh();
+                let r = self.reg(r);
+                self.push(match rng.below(3) {
+                    0 => format!("{r} = load_acquire((u32 *)({addr} + 0))"),
+                    _ => format!("{r} = *(u32 *)({addr} + 0)"),
+                });
+            }
+            4..=7 => self.push(match rng.below(4) {
+                0 => format!("store_release((u32 *)({addr} + 0), r9)"),
+                1 => format!("*(u32 *)({addr} + 0) = {value}"),
+                _ => format!("*(u32 *)({addr} + 0) = r9"),
+            }),
+            8 => {
+                let sign = ["+=", "|=", "&=", "^="][rng.below(4)];
+                self.push(format!("lock *(u32 *)({addr} + 0) {sign} r9"));
+            }
+            9..=11 => {
+                let r = self.fresh();
+                let name = ["add", "or", "and", "xor"][rng.below(4)];
+                self.push(match rng.below(3) {
+                    0 => format!("r9 = xchg_32_32({addr} + 0, r9)"),
+                    _ => format!("r9 = atomic_fetch_{name}((u32 *)({addr} + 0), r9)"),
+                });
+                self.push(format!("{} = r9", self.reg(r)));
+            }
+            12 => {
+                let r = self.fresh();
+                self.push(format!("r0 = {}", rng.below(3)));
+                self.push(format!("r0 = cmpxchg32_32({addr} + 0, r0, r9)"));
+                self.push(format!("{} = r0", self.reg(r)));
+            }
+            _ => {
+                let (r, test) = (self.reg(old.unwrap_or(0)), ["==", "!="][rng.below(2)]);
+                self.branch(rng, |l| vec![format!("if {r} {test} 1 goto {l}")]);
             }
         }
     }

@@ -1,8 +1,104 @@
 //! AArch64: LDR and STR with their acquire, release and exclusive forms, and the atomics of LSE.
 
 use super::super::cycle::{Event, Refused};
+use super::super::dialect::{Dialect, Registers, csel, dep, fences, sized};
 use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
-use super::{Asm, From, Scratch, Writer};
+use super::{Asm, From, Scratch, Writer, threads};
+use litmake_litmus::Arch;
+
+pub static DIALECT: Dialect = Dialect {
+    arch: Arch::AArch64,
+    plain: "P",
+    atoms: &[
+        ("A", Atom::Order(Order::Acq)),
+        ("Q", Atom::Order(Order::AcqPc)),
+        ("L", Atom::Order(Order::Rel)),
+        ("X", Atom::Loop(Order::Plain, Order::Plain)),
+        ("XL", Atom::Loop(Order::Plain, Order::Rel)),
+        ("XA", Atom::Loop(Order::Acq, Order::Plain)),
+        ("XAL", Atom::Loop(Order::Acq, Order::Rel)),
+        ("Pa", Atom::Pair(Pair::Plain)),
+        ("PaN", Atom::Pair(Pair::NonTemporal)),
+        ("PaA", Atom::Pair(Pair::Acq)),
+        ("PaL", Atom::Pair(Pair::Rel)),
+        ("PaIQ", Atom::Pair(Pair::AcqPc)),
+        ("PaIL", Atom::Pair(Pair::RelEach)),
+    ],
+    sizes: &[
+        ("w0", sized(Order::Plain, Size::WORD)),
+        ("h0", sized(Order::Plain, Size::LOW)),
+        ("h2", sized(Order::Plain, Size::HIGH)),
+        ("A.w0", sized(Order::Acq, Size::WORD)),
+        ("A.h0", sized(Order::Acq, Size::LOW)),
+        ("A.h2", sized(Order::Acq, Size::HIGH)),
+        ("Q.w0", sized(Order::AcqPc, Size::WORD)),
+        ("Q.h0", sized(Order::AcqPc, Size::LOW)),
+        ("Q.h2", sized(Order::AcqPc, Size::HIGH)),
+        ("L.w0", sized(Order::Rel, Size::WORD)),
+        ("L.h0", sized(Order::Rel, Size::LOW)),
+        ("L.h2", sized(Order::Rel, Size::HIGH)),
+    ],
+    fences: fences![
+        "DMB.SY" "dmb.sy" "DMB SY",
+        "DMB.ST" "dmb.st" "DMB ST",
+        "DMB.LD" "dmb.ld" "DMB LD",
+        "DSB.SY" "dsb.sy" "DSB SY",
+        "DSB.ST" "dsb.st" "DSB ST",
+        "DSB.LD" "dsb.ld" "DSB LD",
+        "ISB" "isb" "ISB",
+        "DMB.ISH" "dmb.ish" "DMB ISH",
+        "DMB.ISHST" "dmb.ishst" "DMB ISHST",
+        "DMB.ISHLD" "dmb.ishld" "DMB ISHLD",
+        "DSB.ISH" "dsb.ish" "DSB ISH",
+        "DSB.ISHST" "dsb.ishst" "DSB ISHST",
+        "DSB.ISHLD" "dsb.ishld" "DSB ISHLD",
+        "DMB.OSH" "dmb.osh" "DMB OSH",
+        "DMB.OSHST" "dmb.oshst" "DMB OSHST",
+        "DMB.OSHLD" "dmb.oshld" "DMB OSHLD",
+        "DSB.OSH" "dsb.osh" "DSB OSH",
+        "DSB.OSHST" "dsb.oshst" "DSB OSHST",
+        "DSB.OSHLD" "dsb.oshld" "DSB OSHLD",
+        "DMB.NSH" "dmb.nsh" "DMB NSH",
+        "DMB.NSHST" "dmb.nshst" "DMB NSHST",
+        "DMB.NSHLD" "dmb.nshld" "DMB NSHLD",
+        "DSB.NSH" "dsb.nsh" "DSB NSH",
+        "DSB.NSHST" "dsb.nshst" "DSB NSHST",
+        "DSB.NSHLD" "dsb.nshld" "DSB NSHLD",
+    ],
+    strong: Some(0),
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+        ("CtrlIsb", dep(DepKind::CtrlIsb)),
+        ("AddrCsel", csel(DepKind::Addr)),
+        ("DataCsel", csel(DepKind::Data)),
+        ("CtrlCsel", csel(DepKind::Ctrl)),
+        ("CtrlIsbCsel", csel(DepKind::CtrlIsb)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::CtrlIsb, DepKind::Ctrl]),
+    rmws: &[
+        ("LxSx", Rmw::LxSx),
+        ("Amo.Swp", Rmw::Exch),
+        ("Amo.Cas", Rmw::Cas),
+        ("Amo.LdAdd", Rmw::Fetch(RmwOp::Add)),
+        ("Amo.LdEor", Rmw::Fetch(RmwOp::Xor)),
+        ("Amo.LdSet", Rmw::Fetch(RmwOp::Or)),
+        ("Amo.LdClr", Rmw::Fetch(RmwOp::Clr)),
+        ("Amo.StAdd", Rmw::Store(RmwOp::Add)),
+        ("Amo.StEor", Rmw::Store(RmwOp::Xor)),
+        ("Amo.StSet", Rmw::Store(RmwOp::Or)),
+        ("Amo.StClr", Rmw::Store(RmwOp::Clr)),
+    ],
+    rmw: Rmw::LxSx,
+    orders: |rmw, r, w| {
+        let acquires = !matches!(rmw, Rmw::Store(_));
+        (r == Some(Order::Plain) || acquires && r == Some(Order::Acq))
+            && matches!(w, Some(Order::Plain | Order::Rel))
+    },
+    registers: Registers { prefix: "X", names: &[], first: 0, count: 28 },
+    write: threads::<AArch64>,
+};
 
 pub struct AArch64;
 

@@ -3,13 +3,55 @@
 //! The text is what printing its syntax tree gives, so that it needs no tree.
 
 use super::super::cycle::{Event, LOCS, MAX_LOCS, Refused, Workshop};
-use super::super::dialect::{memory_order, of, rmw_order};
+use super::super::dialect::{Dialect, Registers, dep, fences, memory_order, of, rmw_order};
 use super::super::draft::{ARRAY, Array, Draft, DraftLine, Shown, number};
 use super::super::edge::{Atom, DepKind, Dir, Kind, Order, Rmw, RmwOp};
 use super::super::observe::{Plan, loc_order};
 use super::making::{Base, Idle, Layout, Made, Objects};
 use super::{From, Style};
 use litmake_litmus::Arch;
+
+pub static DIALECT: Dialect = Dialect {
+    arch: Arch::C,
+    plain: "Na",
+    atoms: &[
+        ("Acq", Atom::Order(Order::Acq)),
+        ("Rel", Atom::Order(Order::Rel)),
+        ("AR", Atom::Order(Order::AcqRel)),
+        ("Sc", Atom::Order(Order::Sc)),
+        ("Rlx", Atom::Order(Order::Rlx)),
+        ("Con", Atom::Order(Order::Con)),
+    ],
+    sizes: &[],
+    fences: fences![
+        "FenceAcq" "fenceacq" "memory_order_acquire",
+        "FenceRel" "fencerel" "memory_order_release",
+        "FenceAR" "fencear" "memory_order_acq_rel",
+        "FenceSc" "fencesc" "memory_order_seq_cst",
+        "FenceRlx" "fencerlx" "memory_order_relaxed",
+        "FenceCon" "fencecon" "memory_order_consume",
+    ],
+    strong: Some(3),
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
+    rmws: &[
+        ("Exch", Rmw::Exch),
+        ("Fetch.Add", Rmw::Fetch(RmwOp::Add)),
+        ("Fetch.Sub", Rmw::Fetch(RmwOp::Sub)),
+        ("Fetch.And", Rmw::Fetch(RmwOp::And)),
+        ("Fetch.Or", Rmw::Fetch(RmwOp::Or)),
+        ("Fetch.Xor", Rmw::Fetch(RmwOp::Xor)),
+        ("Cas", Rmw::Cas),
+    ],
+    rmw: Rmw::Exch,
+    orders: |_, r, w| rmw_order(r.map(Atom::Order), w.map(Atom::Order)).is_some(),
+    registers: Registers { prefix: "r", names: &[], first: 0, count: 250 },
+    write: emit,
+};
 
 struct Writer<'a> {
     draft: &'a mut Draft,
@@ -523,7 +565,7 @@ fn place(
     Ok((offsets, object))
 }
 
-pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Refused> {
+fn emit(_: &Dialect, shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Refused> {
     // A location is atomic in all its accesses or in none.
     let (mut atomic, mut known) = (0u32, 0u32);
     for event in &shop.events {

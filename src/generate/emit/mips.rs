@@ -1,8 +1,30 @@
 //! MIPS: word loads and stores, and loops of ll and sc.
 
 use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Rmw};
-use super::{Asm, From, Scratch, Writer, access_in_parts};
+use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
+use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::{Asm, From, Scratch, Writer, access_in_parts, threads};
+use litmake_litmus::Arch;
+
+pub static DIALECT: Dialect = Dialect {
+    arch: Arch::Mips,
+    plain: "Na",
+    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
+    sizes: &[],
+    fences: fences!["Sync" "sync" "sync"],
+    strong: Some(0),
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
+    rmws: &[("LxSx", Rmw::LxSx)],
+    rmw: Rmw::LxSx,
+    orders: any_orders,
+    registers: Registers { prefix: "$", names: &[], first: 2, count: 24 },
+    write: threads::<Mips>,
+};
 
 pub struct Mips;
 

@@ -15,6 +15,7 @@ macro_rules! line {
 
 mod aarch64;
 mod arm;
+mod bpf;
 mod c11;
 mod making;
 mod mips;
@@ -30,6 +31,19 @@ use super::observe::Observe;
 use litmake_litmus::Arch;
 
 pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation};
+
+/// The dialects that tests are generated in.
+pub static DIALECTS: [&Dialect; 9] = [
+    &c11::DIALECT,
+    &aarch64::DIALECT,
+    &arm::DIALECT,
+    &x86::WIDE,
+    &x86::NARROW,
+    &riscv::DIALECT,
+    &ppc::DIALECT,
+    &mips::DIALECT,
+    &bpf::DIALECT,
+];
 
 /// How a cycle is made into a test, besides its edges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,25 +90,13 @@ pub fn emit(
 ) -> Result<(), Refused> {
     draft.clear(dialect.arch);
     draft.ask = style.ask;
-    match dialect.arch {
-        Arch::C => c11::emit(shop, style, draft),
-        _ => assembly(dialect, shop, style, draft),
-    }
+    (dialect.write)(dialect, shop, style, draft)
 }
 
-/// The number of the first general register, in the order in which they are given away.
+/// The number of a general register, in the order in which they are given away.
 fn register(arch: Arch, index: u8) -> Option<u8> {
-    let (first, count) = match arch {
-        Arch::AArch64 => (0, 28),
-        Arch::Arm => (0, 13),
-        Arch::Mips => (2, 24),
-        Arch::RiscV => (5, 27),
-        Arch::Ppc => (1, 30),
-        Arch::X86_64 => (0, 14),
-        Arch::X86 => (0, 6),
-        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => (0, 250),
-    };
-    (index < count).then_some(first + index)
+    let registers = &dialect::of(arch).registers;
+    (index < registers.count).then_some(registers.first + index)
 }
 
 /// The state while one thread is written.
@@ -323,24 +325,6 @@ fn access_in_parts(
     }
 }
 
-fn assembly(
-    dialect: &Dialect,
-    shop: &Workshop,
-    style: &Style,
-    draft: &mut Draft,
-) -> Result<(), Refused> {
-    match dialect.arch {
-        Arch::AArch64 => threads::<aarch64::AArch64>(dialect, shop, style, draft),
-        Arch::Arm => threads::<arm::Arm>(dialect, shop, style, draft),
-        Arch::RiscV => threads::<riscv::RiscV>(dialect, shop, style, draft),
-        Arch::Ppc => threads::<ppc::Ppc>(dialect, shop, style, draft),
-        Arch::Mips => threads::<mips::Mips>(dialect, shop, style, draft),
-        Arch::X86_64 => threads::<x86::X86_64>(dialect, shop, style, draft),
-        Arch::X86 => threads::<x86::X86>(dialect, shop, style, draft),
-        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => Ok(()),
-    }
-}
-
 fn threads<W: Writer>(
     dialect: &Dialect,
     shop: &Workshop,
@@ -440,7 +424,7 @@ fn thread<W: Writer>(
     for at in shop.threads[t]..shop.threads[t + 1] {
         let event = &shop.events[at];
         for fence in event.inserts.iter().take(usize::from(event.n_inserts)) {
-            W::fence(asm, dialect::of(dialect.arch).fence(*fence).text);
+            W::fence(asm, dialect.fence(*fence).text);
         }
         let got = match (event.rmw, event.edge.kind) {
             (true, Kind::Rmw(rmw)) => W::rmw(asm, rmw, event, shop.next(at), from.take())?,

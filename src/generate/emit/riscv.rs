@@ -1,8 +1,67 @@
 //! RISC-V: loads and stores, loops of LR and SC, and AMOSWAP.
 
 use super::super::cycle::{Event, Refused, size};
+use super::super::dialect::{Dialect, Registers, SIZES, dep, fences};
 use super::super::edge::{Atom, DepKind, Order, Rmw, Size};
-use super::{Asm, From, Scratch, Writer, access_in_parts};
+use super::{Asm, From, Scratch, Writer, access_in_parts, threads};
+use litmake_litmus::Arch;
+
+pub static DIALECT: Dialect = Dialect {
+    arch: Arch::RiscV,
+    plain: "P",
+    atoms: &[
+        ("Aq", Atom::Order(Order::Acq)),
+        ("Rl", Atom::Order(Order::Rel)),
+        ("AR", Atom::Order(Order::AcqRel)),
+        ("X", Atom::Loop(Order::Plain, Order::Plain)),
+        ("XPAq", Atom::Loop(Order::Plain, Order::Acq)),
+        ("XPRl", Atom::Loop(Order::Plain, Order::Rel)),
+        ("XPAR", Atom::Loop(Order::Plain, Order::AcqRel)),
+        ("XAqP", Atom::Loop(Order::Acq, Order::Plain)),
+        ("XAqAq", Atom::Loop(Order::Acq, Order::Acq)),
+        ("XAqRl", Atom::Loop(Order::Acq, Order::Rel)),
+        ("XAqAR", Atom::Loop(Order::Acq, Order::AcqRel)),
+        ("XRlP", Atom::Loop(Order::Rel, Order::Plain)),
+        ("XRlAq", Atom::Loop(Order::Rel, Order::Acq)),
+        ("XRlRl", Atom::Loop(Order::Rel, Order::Rel)),
+        ("XRlAR", Atom::Loop(Order::Rel, Order::AcqRel)),
+        ("XARP", Atom::Loop(Order::AcqRel, Order::Plain)),
+        ("XARAq", Atom::Loop(Order::AcqRel, Order::Acq)),
+        ("XARRl", Atom::Loop(Order::AcqRel, Order::Rel)),
+        ("XARAR", Atom::Loop(Order::AcqRel, Order::AcqRel)),
+    ],
+    sizes: SIZES,
+    fences: fences![
+        "Fence.rw.rw" "fence.rw.rw" "fence rw,rw",
+        "Fence.r.r" "fence.r.r" "fence r,r",
+        "Fence.r.w" "fence.r.w" "fence r,w",
+        "Fence.r.rw" "fence.r.rw" "fence r,rw",
+        "Fence.w.r" "fence.w.r" "fence w,r",
+        "Fence.w.w" "fence.w.w" "fence w,w",
+        "Fence.w.rw" "fence.w.rw" "fence w,rw",
+        "Fence.rw.r" "fence.rw.r" "fence rw,r",
+        "Fence.rw.w" "fence.rw.w" "fence rw,w",
+        "Fence.tso" "fence.tso" "fence.tso",
+        "Fence.i" "fence.i" "fence.i",
+        "Fence.iorw.iorw" "fence.iorw.iorw" "fence iorw,iorw",
+    ],
+    strong: Some(11),
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+        ("CtrlFenceI", dep(DepKind::CtrlIsb)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::CtrlIsb, DepKind::Ctrl]),
+    rmws: &[("Exch", Rmw::Exch)],
+    rmw: Rmw::Exch,
+    orders: |_, r, w| {
+        let clash = [(Order::Rel, Order::Rel), (Order::Rel, Order::Acq), (Order::Acq, Order::Acq)];
+        r.zip(w).is_some_and(|pair| !clash.contains(&pair))
+    },
+    registers: Registers { prefix: "x", names: &[], first: 5, count: 27 },
+    write: threads::<RiscV>,
+};
 
 pub struct RiscV;
 

@@ -1,8 +1,59 @@
 //! x86, in 64 bits (AT&T's syntax) and in 32 (Intel's), as litmus tests write them.
 
 use super::super::cycle::{Event, LOCS, Refused, size};
-use super::super::edge::{Atom, Dir, Rmw, Size};
-use super::{Asm, From, P, Writer};
+use super::super::dialect::{Dialect, Registers, SIZES, any_orders, fences};
+use super::super::edge::{Atom, Dir, Order, Rmw, Size};
+use super::{Asm, From, P, Writer, threads};
+use litmake_litmus::Arch;
+
+pub static WIDE: Dialect = Dialect {
+    arch: Arch::X86_64,
+    plain: "Na",
+    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("NT", Atom::NonTemporal)],
+    sizes: SIZES,
+    fences: fences![
+        "MFence" "mfence" "mfence",
+        "SFence" "sfence" "sfence",
+        "LFence" "lfence" "lfence",
+    ],
+    strong: Some(0),
+    deps: &[],
+    default_dep: None,
+    rmws: &[("Exch", Rmw::Exch)],
+    rmw: Rmw::Exch,
+    orders: any_orders,
+    registers: Registers {
+        prefix: "",
+        names: &[
+            "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15",
+        ],
+        first: 0,
+        count: 14,
+    },
+    write: threads::<X86_64>,
+};
+
+pub static NARROW: Dialect = Dialect {
+    arch: Arch::X86,
+    plain: "Na",
+    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain))],
+    sizes: &[],
+    fences: fences!["MFence" "mfence" "mfence"],
+    strong: Some(0),
+    deps: &[],
+    default_dep: None,
+    rmws: &[("Exch", Rmw::Exch)],
+    rmw: Rmw::Exch,
+    orders: any_orders,
+    registers: Registers {
+        prefix: "",
+        names: &["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"],
+        first: 0,
+        count: 6,
+    },
+    write: threads::<X86>,
+};
 
 pub struct X86_64;
 pub struct X86;

@@ -14,10 +14,13 @@ mod int;
 mod mem;
 mod operand;
 mod regs;
+mod relocate;
 mod simd;
+mod target;
 #[cfg(test)]
 mod tests;
 
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use emit::{Emit, Refusal};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -154,6 +157,18 @@ impl Isa for AArch64 {
             shown_bits: view.bits,
             signed: !matches!(view.name, Name::Vec(_)),
         })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["DMB ISHST", "DMB ISHLD", "DMB ISH"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "dmb" | "dsb" | "isb")
     }
 
     fn address_bits(&self) -> u8 {

@@ -7,7 +7,9 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 mod vfp;
@@ -17,6 +19,7 @@ use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
@@ -88,6 +91,18 @@ impl Isa for Arm {
             },
         };
         Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["DMB ISHST", "DMB ISH"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "dmb" | "dsb" | "isb")
     }
 
     fn address_bits(&self) -> u8 {

@@ -7,7 +7,9 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +18,7 @@ use self::lower::{Lower, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names};
 use super::microcode::{Emit, Labels};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
@@ -90,6 +93,18 @@ impl Isa for Mips {
             None => return None,
         };
         Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["sync"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        name == "sync"
     }
 
     fn address_bits(&self) -> u8 {

@@ -6,7 +6,9 @@ pub mod decode;
 mod insn;
 mod lower;
 mod parse;
+mod relocate;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 mod vsx;
@@ -16,6 +18,7 @@ use self::lower::{Hidden, Lower, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use litmake_base::diag::{Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
@@ -75,6 +78,18 @@ impl Isa for Ppc {
             }
         };
         Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["lwsync", "sync"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name, "sync" | "hwsync" | "lwsync" | "isync" | "eieio")
     }
 
     fn address_bits(&self) -> u8 {

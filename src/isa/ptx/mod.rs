@@ -63,6 +63,10 @@ impl Isa for Ptx {
         Some(RegName { name, bits: 64, shown_bits: 64, signed: true })
     }
 
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        matches!(name.split('.').next(), Some("fence" | "membar" | "bar" | "barrier"))
+    }
+
     fn address_bits(&self) -> u8 {
         64
     }

@@ -10,9 +10,12 @@ mod insn;
 mod lower;
 mod read;
 mod regs;
+mod relocate;
 mod table;
+mod target;
 
 use super::microcode::{Emit, Labels};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use insn::{Imm, Insn};
 use litmake_base::diag::{Diag, Result, Source};
@@ -79,6 +82,18 @@ impl Isa for RiscV {
             shown_bits: 64,
             signed: true,
         })
+    }
+
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["fence w,w", "fence r,r", "fence r,rw", "fence rw,w", "fence.tso", "fence rw,rw"]
+    }
+
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        name == "fence" || name.starts_with("fence.")
     }
 
     fn address_bits(&self) -> u8 {

@@ -57,6 +57,10 @@ impl Isa for Spirv {
         Some(RegName { name: format!("%{plain}"), bits: 64, shown_bits: 64, signed: true })
     }
 
+    fn is_barrier(&self, name: &str, _line: &str) -> bool {
+        name == "opmemorybarrier"
+    }
+
     fn address_bits(&self) -> u8 {
         64
     }

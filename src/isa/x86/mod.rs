@@ -15,9 +15,12 @@ mod mnemonic;
 mod operand;
 mod read;
 mod regs;
+mod relocate;
+mod target;
 mod vector;
 
 use super::microcode::{Emit, Labels, remove_unseen};
+use super::target::{Form, Target};
 use super::{Isa, RegName};
 use insn::{Arg, Do, Imm, Insn};
 use litmake_base::diag::{Diag, Result, Source};
@@ -99,6 +102,18 @@ impl Isa for X86 {
         })
     }
 
+    fn target(&self, form: Form) -> Option<Target> {
+        Some(target::target(self.arch, form))
+    }
+
+    fn barriers(&self) -> &'static [&'static str] {
+        &["mfence"]
+    }
+
+    fn is_barrier(&self, name: &str, line: &str) -> bool {
+        matches!(name, "mfence" | "lfence" | "sfence") || is_locked_idle(line)
+    }
+
     fn address_bits(&self) -> u8 {
         if self.wide() { 64 } else { 32 }
     }
@@ -170,4 +185,15 @@ fn drop_position_calls(insns: &mut [Option<Insn>], labels: &Labels) {
 fn calls_label(insn: &Insn, at: usize, labels: &Labels) -> bool {
     insn.what == Do::Call
         && matches!(insn.args.as_slice(), [Arg::Imm(Imm::Symbol(name, _))] if labels.find(name, at).is_some())
+}
+
+/// Whether an instruction of x86 is a locked one that changes nothing, such as `lock addl $0,(%rsp)`:
+/// compilers write it as a full barrier.
+fn is_locked_idle(line: &str) -> bool {
+    let line = line.trim().to_ascii_lowercase();
+    let Some(rest) = line.strip_prefix("lock") else { return false };
+    let rest = rest.trim_start_matches([';', ' ', '\t']);
+    let Some((name, operands)) = rest.split_once(char::is_whitespace) else { return false };
+    let zero = |operand: &str| matches!(operand.trim(), "$0" | "$0x0");
+    (name.starts_with("add") || name.starts_with("or")) && (operands.split(',').any(zero))
 }

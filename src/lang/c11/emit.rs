@@ -192,17 +192,22 @@ fn accessors(ty: &Type, global: &str) -> String {
     }
     // Functions return no arrays: what is asked for is an element.
     let (element, index, at) = match ty.bare() {
-        Type::Array(element, _) => (element.bare(), "unsigned long i", "[i]"),
-        ty => (ty, "", ""),
+        Type::Array(element, _) => (&**element, "unsigned long i", "[i]"),
+        _ => (ty, "", ""),
     };
-    let value = |name: &str| print_declaration(element, name);
+    let value = |name: &str| print_declaration(element.bare(), name);
+    // Not every target has the atomic access that a name alone would be.
+    let place = match element.is_atomic() {
+        true => format!("*({})&{global}{at}", value("*")),
+        false => format!("{global}{at}"),
+    };
     let none = if index.is_empty() { "void" } else { index };
     let get = value(&format!("get_{global}({none})"));
-    let mut out = format!("{get} {{ return {global}{at}; }}\n");
+    let mut out = format!("{get} {{ return {place}; }}\n");
     if !ty.is_const() && !matches!(ty, Type::Array(element, _) if element.is_const()) {
         let comma = if index.is_empty() { "" } else { ", " };
         let params = format!("{index}{comma}{}", value("v"));
-        let _ = writeln!(out, "void set_{global}({params}) {{ {global}{at} = v; }}");
+        let _ = writeln!(out, "void set_{global}({params}) {{ {place} = v; }}");
     }
     out
 }

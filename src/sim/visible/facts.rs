@@ -84,13 +84,13 @@ impl Kind {
     /// The kinds of events that a dialect has, but for private ones.
     pub fn all(arch: Arch) -> SmallVec<[Kind; 6]> {
         let mut all = SmallVec::from_slice(&[Kind::Read, Kind::Write, Kind::Fence]);
-        if matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm | Arch::Spirv) {
+        if arch.facts().updates {
             all.push(Kind::Update);
         }
-        if super::branches(arch) != super::Branches::None {
+        if arch.facts().branches.conditional() {
             all.push(Kind::Branch);
         }
-        if matches!(arch, Arch::C | Arch::Ptx | Arch::Spirv | Arch::Llvm) {
+        if !arch.facts().machine {
             all.push(Kind::Touch);
         }
         all
@@ -378,7 +378,7 @@ pub struct Facts<'p> {
 impl<'p> Facts<'p> {
     pub fn new(plan: &'p Plan, arch: Arch, without: Tags) -> Facts<'p> {
         let (leads, exact) = (RefCell::default(), RefCell::default());
-        let statuses = matches!(arch, Arch::Ppc | Arch::RiscV);
+        let statuses = arch.facts().statuses;
         Facts { plan, kinds: Kind::all(arch), without, statuses, leads, exact }
     }
 

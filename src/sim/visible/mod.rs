@@ -10,10 +10,9 @@ mod facts;
 #[cfg(test)]
 mod tests;
 
-use super::unfold::Branches;
 use litmake_cat::Model;
 use litmake_cat::plan::Plan;
-use litmake_litmus::Arch;
+use litmake_litmus::{Arch, Branches};
 use litmake_ops::{Tags, tag};
 
 /// Whether private memory (memory that one thread alone can reach) makes events. Values and
@@ -101,7 +100,7 @@ pub struct Visible {
 impl Visible {
     /// All events of a dialect.
     pub fn all(arch: Arch) -> Visible {
-        Visible { branches: branches(arch), early: true }
+        Visible { branches: arch.facts().branches, early: true }
     }
 
     /// The events that a model needs.
@@ -137,14 +136,5 @@ impl Private {
         };
         let left_out = name.and_then(argued).or_else(|| derive::left_out(plan, arch));
         left_out.unwrap_or(Private::Events)
-    }
-}
-
-/// The decisions that are events in herd, where models see them in program order.
-fn branches(arch: Arch) -> Branches {
-    match arch {
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => Branches::None,
-        Arch::AArch64 => Branches::All,
-        Arch::Arm | Arch::RiscV | Arch::Ppc | Arch::Mips => Branches::Conditional,
     }
 }

@@ -6,7 +6,6 @@
 pub mod library;
 mod made;
 pub mod program;
-mod relocate;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,8 +16,9 @@ use object::{
 
 use library::Library;
 use litmake_base::failure::Failure;
+use litmake_isa::relocate::{Fill, Fix, Pairs};
+use litmake_isa::target::{self, of_machine};
 use litmake_litmus::Arch;
-use relocate::{Fill, Fix};
 
 /// All addresses are within reach of the shortest calls, and below 2^31.
 const SECTIONS: u64 = 0x5a00_0000;
@@ -153,20 +153,6 @@ pub fn pad(size: u64) -> u64 {
     }
 }
 
-/// The dialect of an architecture's code.
-fn dialect(of: Architecture) -> Option<Arch> {
-    Some(match of {
-        Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => Arch::AArch64,
-        Architecture::Arm => Arch::Arm,
-        Architecture::Riscv32 | Architecture::Riscv64 => Arch::RiscV,
-        Architecture::X86_64 | Architecture::X86_64_X32 => Arch::X86_64,
-        Architecture::I386 => Arch::X86,
-        Architecture::PowerPc | Architecture::PowerPc64 => Arch::Ppc,
-        Architecture::Mips | Architecture::Mips64 | Architecture::Mips64_N32 => Arch::Mips,
-        _ => return None,
-    })
-}
-
 impl Image {
     fn empty(arch: Arch) -> Image {
         Image {
@@ -201,7 +187,7 @@ impl Image {
         if file.format() != object::BinaryFormat::Elf {
             return Err(Failure::unsupported("object files of other systems; ELF is read"));
         }
-        let arch = dialect(file.architecture());
+        let arch = of_machine(file.architecture());
         let narrow = matches!(file.architecture(), Architecture::I386 | Architecture::Arm);
         match arch {
             Some(arch) if file.is_64() != narrow => Ok(arch),
@@ -286,7 +272,7 @@ impl Image {
             object::FileFlags::Elf { e_flags, .. } => matches!(e_flags.0 >> 28, 9 | 10),
             _ => false,
         };
-        let other = dialect(file.architecture()) != Some(self.arch);
+        let other = of_machine(file.architecture()) != Some(self.arch);
         if other && self.sections.is_empty() {
             let name = self.arch.name();
             return Err(Failure::from(format!("the compiler's object code is not for {name}")));
@@ -488,7 +474,11 @@ impl Image {
                 },
             ));
         }
-        let mut fill = Fill::new(self.arch, self.big, OFFSETS, self.toc_base());
+        let (arch, big, toc) = (self.arch, self.big, self.toc_base());
+        let target = target::of(arch, false, big, self.release6);
+        let target =
+            target.ok_or_else(|| Failure::unsupported(format!("code of {}", arch.name())))?;
+        let mut pairs = Pairs::default();
         for (index, _, fix) in &fixes {
             match self.sections[*index].kind {
                 Kind::Code => {
@@ -497,8 +487,8 @@ impl Image {
                 Kind::Constant | Kind::Data => drop(self.addresses.insert(fix.place)),
             }
         }
-        for (index, offset, fix) in &fixes {
-            fill.prepare(fix, self.sections[*index].bytes.get(*offset as usize..).unwrap_or(&[]));
+        for (_, _, fix) in &fixes {
+            target.prepare(fix, &mut pairs);
         }
         for (index, offset, fix) in fixes {
             let Some(section) = self.sections.get_mut(index) else {
@@ -516,11 +506,14 @@ impl Image {
                     next
                 })
             };
-            match fill.apply(&fix, bytes, &mut slot) {
-                Ok(()) => {}
-                // Tables for debuggers and unwinders use other kinds of relocations.
-                Err(_) if !code => {}
-                Err(failure) => return Err(failure),
+            let mut fill = Fill { big, offsets: OFFSETS, toc, slot: &mut slot, pairs: &mut pairs };
+            // Tables for debuggers and unwinders use other kinds of relocations.
+            if target.relocate(&fix, bytes, &mut fill).is_none() && code {
+                let (kind, arch) = (fix.kind, arch.name());
+                return Err(Failure::unsupported(format!(
+                    "an ELF relocation of type {kind} for {arch}, which lifting cannot apply \
+                     (`readelf -r` shows its name and symbol; options such as -fno-pic may avoid it)"
+                )));
             }
         }
         if 8 * self.offset_values.len() as u64 > MAX_OFFSETS {

@@ -12,44 +12,6 @@ use litmake_base::diag::Span;
 use litmake_isa::target::Target;
 use litmake_litmus::{Arch, InitItem, InitValue, Line, Place, Type, Value};
 
-/// How a machine calls and returns: the registers and instructions that must be unused for that,
-/// under all their names, the call, and the return.
-struct Form {
-    taken: &'static [&'static str],
-    call: fn(&str) -> Vec<String>,
-    ret: &'static [&'static str],
-}
-
-fn form(arch: Arch) -> Option<Form> {
-    Some(match arch {
-        Arch::AArch64 => {
-            Form { taken: &["x30", "w30", "lr"], call: |l| vec![format!("BL {l}")], ret: &["RET"] }
-        }
-        Arch::Arm => {
-            Form { taken: &["r14", "lr"], call: |l| vec![format!("BL {l}")], ret: &["BX LR"] }
-        }
-        Arch::RiscV => {
-            Form { taken: &["x1", "ra"], call: |l| vec![format!("call {l}")], ret: &["ret"] }
-        }
-        Arch::Ppc => Form {
-            taken: &["lr", "mflr", "mtlr", "bl", "blr", "bctrl"],
-            call: |l| vec![format!("bl {l}")],
-            ret: &["blr"],
-        },
-        Arch::Mips => Form {
-            taken: &["$31", "ra"],
-            call: |l| vec![format!("jal {l}"), "nop".into()],
-            ret: &["jr $31", "nop"],
-        },
-        Arch::X86_64 => Form {
-            taken: &["rsp", "esp", "push", "pop", "pushq", "popq"],
-            call: |l| vec![format!("call {l}")],
-            ret: &["ret"],
-        },
-        Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
-    })
-}
-
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$.".contains(c)))
         .filter(|w| !w.is_empty())
@@ -80,7 +42,7 @@ pub fn keep(
     lines: &mut Vec<Line>,
     init: &mut Vec<InitItem>,
 ) {
-    let Some(form) = form(target.arch) else { return };
+    let Some(form) = target.calls() else { return };
     let taken = |text: &str| words(text).any(|w| form.taken.contains(&w.to_lowercase().as_str()));
     let in_register = |i: &InitItem| matches!(&i.place, Place::Reg { name, .. } if taken(name));
     if lines.iter().any(|l| taken(&l.text)) || init.iter().any(in_register) {

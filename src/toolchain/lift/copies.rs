@@ -58,7 +58,7 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
         Arch::RiscV => ("ld", "sd", "x5", "x10", "x11"),
         Arch::Ppc => ("ld", "std", "r9", "r3", "r4"),
         Arch::Mips => ("ld", "sd", "$24", "$4", "$5"),
-        Arch::Arm | Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
+        _ => return None,
     };
     let at = |base: &str, offset: u64| {
         let (base, offset) = (Some(base.to_string()), offset as i64);

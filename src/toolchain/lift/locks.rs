@@ -147,7 +147,7 @@ pub fn stand_in(arch: Arch, takes: bool) -> Option<StandIn> {
             vec![insn(false, "sync", Vec::new()), insn(false, "sw", vec![reg("$0"), at("$24")])],
         ),
         // These dialects have no stand-in; its object would have to be in a parameter's register.
-        (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return None,
+        _ => return None,
     };
     Some(StandIn { address, code })
 }

@@ -130,8 +130,8 @@ void P1() {
     let text = emit_c(&t, &options);
     for line in [
         "static atomic_int loc_y = -3;",
-        "int get_loc_y(void) { return loc_y; }",
-        "void set_loc_y(int v) { loc_y = v; }",
+        "int get_loc_y(void) { return *(int *)&loc_y; }",
+        "void set_loc_y(int v) { *(int *)&loc_y = v; }",
     ] {
         assert!(text.contains(&format!("{line}\n")), "{text}");
     }

@@ -32,7 +32,7 @@ fn model(name: &str, arch: Arch) -> Model {
     Model::load(&loaded).unwrap_or_else(|e| panic!("{e}"))
 }
 
-const DIALECTS: [Arch; 8] = [
+const DIALECTS: [Arch; 9] = [
     Arch::C,
     Arch::AArch64,
     Arch::Arm,
@@ -41,6 +41,7 @@ const DIALECTS: [Arch; 8] = [
     Arch::RiscV,
     Arch::Ppc,
     Arch::Mips,
+    Arch::Bpf,
 ];
 
 fn read(text: &str) -> Test {
@@ -184,7 +185,7 @@ exists (1:r0=1 /\ 1:r1=0)
         let model = model(name, test.arch);
         (test, model)
     });
-    let drawn = DIALECTS.into_iter().zip([3, 5, 7, 11, 13, 17, 19, 23]).map(|(arch, seed)| {
+    let drawn = DIALECTS.into_iter().zip([3, 5, 7, 11, 13, 17, 19, 23, 29]).map(|(arch, seed)| {
         let test = read(&drawn::test(&mut Rng::new(seed), arch, false));
         (test, model(arch.default_model(), arch))
     });

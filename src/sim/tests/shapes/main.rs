@@ -248,6 +248,11 @@ fn ppc() {
 }
 
 #[test]
+fn bpf() {
+    dialect(Arch::Bpf);
+}
+
+#[test]
 fn mips() {
     dialect(Arch::Mips);
 }

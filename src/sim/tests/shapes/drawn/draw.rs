@@ -248,8 +248,7 @@ impl<'r> Draw<'r> {
         for _ in 0..1 + self.rng.below(3) {
             match self.rng.below(6) {
                 0 | 1 => {
-                    let fence = self.one_of(self.facts.fences);
-                    self.moves.push(Move::Fence(fence));
+                    self.fence();
                 }
                 2 | 3 => {
                     let slot = Addr { base: Base::Slot, index: None, off: 0 };
@@ -291,6 +290,14 @@ impl<'r> Draw<'r> {
                 self.moves.push(Move::If { on, is, then });
             }
             _ => self.moves.extend(then),
+        }
+    }
+
+    /// A fence, where the dialect has one.
+    fn fence(&mut self) {
+        if !self.facts.fences.is_empty() {
+            let fence = self.one_of(self.facts.fences);
+            self.moves.push(Move::Fence(fence));
         }
     }
 
@@ -494,8 +501,7 @@ impl<'r> Draw<'r> {
             reversed: false,
         });
         if self.rng.one_in(3) {
-            let fence = self.one_of(self.facts.fences);
-            self.moves.push(Move::Fence(fence));
+            self.fence();
         }
         self.load_slot(at);
     }
@@ -521,7 +527,7 @@ impl<'r> Draw<'r> {
             Arch::Ppc if self.facts.plain => 4,
             // The register for the parts of a move has no byte.
             Arch::X86 => self.size.max(2),
-            Arch::RiscV | Arch::Ppc | Arch::Mips => self.size.max(4),
+            Arch::RiscV | Arch::Ppc | Arch::Mips | Arch::Bpf => self.size.max(4),
             _ => self.size,
         }
     }
@@ -538,8 +544,7 @@ impl<'r> Draw<'r> {
                 self.store(value, at, size);
             }
             10 | 11 => {
-                let fence = self.one_of(self.facts.fences);
-                self.moves.push(Move::Fence(fence));
+                self.fence();
             }
             12 | 13 => self.spill(),
             14 | 15 if outer => self.update(),
@@ -628,8 +633,7 @@ impl<'r> Draw<'r> {
             if self.facts.updates && size == self.size {
                 return self.update();
             }
-            let fence = self.one_of(self.facts.fences);
-            return self.moves.push(Move::Fence(fence));
+            return self.fence();
         }
         let (at, _) = self.index_place();
         let order = self.one_of(self.facts.both);

@@ -156,6 +156,21 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
         Arch::Ppc => {
             Facts { word: 4, fences: &["sync", "lwsync", "eieio", "isync"], signed: !plain, ..none }
         }
+        // There are few registers, and those of places must be among them for herd7.
+        Arch::Bpf => Facts {
+            values: if plain { 3 } else { 4 },
+            loads: &[Order::Plain, Order::Plain, Order::Acquire],
+            stores: &[Order::Plain, Order::Plain, Order::Release],
+            both: &[Order::Plain, Order::Both],
+            updates: true,
+            compares: true,
+            pairs: false,
+            signed: !plain,
+            selects: false,
+            tables: !plain,
+            pointers: !plain,
+            ..none
+        },
         Arch::Mips => Facts {
             word: 4,
             sizes: if plain { &[4] } else { &[1, 2, 4, 8] },
@@ -230,6 +245,7 @@ impl Facts {
             Arch::X86 if number != SLOT && drawn.places[number].init.len() > 1 => "EDI".to_string(),
             Arch::RiscV => format!("x{}", 20 + number),
             Arch::Ppc => format!("r{}", 20 + number),
+            Arch::Bpf if self.plain => format!("r{}", 4 + number),
             Arch::Mips => format!("${}", 20 + number),
             _ => return None,
         })
@@ -245,6 +261,7 @@ impl Facts {
             Arch::X86 => ["EAX", "ECX", "EDX", "EBX"][n].to_string(),
             Arch::RiscV => format!("x{}", 5 + r),
             Arch::Ppc => format!("r{}", 3 + r),
+            Arch::Bpf => format!("r{}", 1 + r),
             Arch::Mips => format!("${}", 4 + r),
             _ => format!("r{r}"),
         }

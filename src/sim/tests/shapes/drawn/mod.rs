@@ -6,6 +6,7 @@
 
 mod aarch64;
 mod arm;
+mod bpf;
 mod c;
 mod draw;
 mod facts;
@@ -274,6 +275,7 @@ impl Column<'_> {
                 Arch::RiscV => riscv::print(self, m),
                 Arch::Ppc => ppc::print(self, m),
                 Arch::Mips => mips::print(self, m),
+                Arch::Bpf => bpf::print(self, m),
                 _ => c::print(self, m),
             }
         }

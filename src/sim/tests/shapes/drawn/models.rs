@@ -13,6 +13,7 @@ fn fences(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["Fence.rw.rw", "Fence.r.r", "Fence.r.rw", "Fence.w.w", "Fence.tso", "F"],
         Arch::Ppc => &["SYNC", "LWSYNC", "EIEIO", "ISYNC", "F"],
         Arch::Mips => &["SYNC", "F"],
+        Arch::Bpf => &["SC", "AQ", "RL", "X"],
         _ => &["ACQ", "REL", "SC", "F"],
     }
 }
@@ -22,6 +23,7 @@ fn set(rng: &mut Rng, arch: Arch) -> String {
     let more: &[&str] = match arch {
         Arch::AArch64 => &["A", "L", "Q"],
         Arch::RiscV => &["Acq", "Rel"],
+        Arch::Bpf => &["AQ", "RL", "SC"],
         Arch::C => &["ACQ", "REL", "SC", "RLX", "NA"],
         _ => &["R"],
     };

@@ -1,0 +1,166 @@
+//! What lifting asks of 32-bit Arm: calling convention, and the code that it adds.
+//!
+//! It does not know the code that is lifted, nor what instructions mean.
+
+use crate::machine::{Decoded, Flow, Mem, Operand, Update};
+use crate::relocate::{Fill, Fix};
+use crate::target::{Calls, Form, RETURN, Rules, Special, Target};
+use litmake_litmus::Arch;
+use object::Architecture;
+
+pub fn target(form: Form) -> Target {
+    Target {
+        arch: Arch::Arm,
+        form,
+        decoder: super::decode::decoder(form.thumb),
+        stack: "SP",
+        params: &["R0", "R1", "R2", "R3"],
+        result: "R0",
+        stack_params: 0,
+        word: 4,
+        stack_start: 0,
+        entry: None,
+        global: None,
+        zero: None,
+        spare: &[
+            "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0", "R14",
+        ],
+        floats: false,
+        machines: &[Architecture::Arm],
+        linker: Some("arm-linux-gnueabihf"),
+        emulator: Some(if form.big { "qemu-armeb" } else { "qemu-arm" }),
+        rules: &Own,
+    }
+}
+
+struct Own;
+
+/// Pairs of opposite conditions.
+const OPPOSITES: [(&str, &str); 7] = [
+    ("EQ", "NE"),
+    ("CS", "CC"),
+    ("MI", "PL"),
+    ("VS", "VC"),
+    ("HI", "LS"),
+    ("GE", "LT"),
+    ("GT", "LE"),
+];
+
+impl Rules for Own {
+    // Parameters and results are on the stack.
+    fn of_go(&self, target: Target) -> Option<Target> {
+        Some(Target { params: &[], result: "", stack_params: 4, ..target })
+    }
+
+    fn special(&self, d: &Decoded) -> Option<Special> {
+        let [Operand::Reg(r), Operand::Code(at)] = d.operands.as_slice() else { return None };
+        match d.mnemonic.as_str() {
+            "LDR" => Some(Special::Load(r.clone(), *at, 4, false)),
+            "ADR" => Some(Special::Set(r.clone(), *at)),
+            _ => None,
+        }
+    }
+
+    fn takes_offset(&self, mnemonic: &str) -> bool {
+        !["LDREX", "STREX", "LDA", "STL"].iter().any(|p| mnemonic.starts_with(p))
+    }
+
+    fn conditional_return(&self, d: &Decoded) -> Option<Decoded> {
+        Some(Decoded {
+            mnemonic: format!("B{}", d.mnemonic.strip_prefix("BX")?),
+            operands: vec![Operand::Code(RETURN)],
+            flow: Flow::Branch,
+            ..d.clone()
+        })
+    }
+
+    fn unless(&self, d: &Decoded) -> Option<(Decoded, Decoded)> {
+        if d.mnemonic.len() < 4 {
+            return None;
+        }
+        let (stem, cond) = d.mnemonic.split_at_checked(d.mnemonic.len() - 2)?;
+        let (a, b) = OPPOSITES.iter().find(|(a, b)| *a == cond || *b == cond)?;
+        let other = if *a == cond { b } else { a };
+        let branch = Decoded {
+            mnemonic: format!("B{other}"),
+            operands: vec![Operand::Code(RETURN)],
+            flow: Flow::Branch,
+            ..d.clone()
+        };
+        Some((branch, Decoded { mnemonic: stem.to_string(), ..d.clone() }))
+    }
+
+    fn returns_by_load(&self, d: &Decoded) -> bool {
+        ["POP", "LDM", "LDR"].iter().any(|m| d.mnemonic.to_ascii_uppercase().starts_with(m))
+    }
+
+    fn position(&self, target: &Target, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
+        // A literal under a condition, or of a vector register, is memory that nobody writes.
+        if let [Operand::Reg(first), Operand::Code(at)] = d.operands.as_slice()
+            && ["LDR", "VLDR"].iter().any(|m| d.mnemonic.starts_with(m))
+        {
+            let spare = target.spare.iter().copied().find(|s| s != first)?;
+            let base = Some(spare.to_string());
+            let memory = Operand::Mem(Mem { base, offset: 0, index: None, update: Update::None });
+            let operands = vec![Operand::Reg(first.clone()), memory];
+            return Some((Decoded { operands, ..d.clone() }, spare, *at));
+        }
+        let is_pc = |o: &Operand| match o {
+            Operand::Reg(r) => r == "PC",
+            Operand::Mem(m) => m.base.as_deref() == Some("PC"),
+            _ => false,
+        };
+        if !d.operands.iter().skip(1).any(is_pc) {
+            return None;
+        }
+        let text = d.text(target.decoder.style(), &|_| String::new());
+        let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let spare = target.spare.iter().copied().find(|s| !words.contains(s))?;
+        let mut out = d.clone();
+        for operand in out.operands.iter_mut().skip(1).filter(|o| is_pc(o)) {
+            match operand {
+                Operand::Reg(r) => *r = spare.to_string(),
+                Operand::Mem(m) => m.base = Some(spare.to_string()),
+                _ => {}
+            }
+        }
+        let ahead = if d.len == 2 || target.form.thumb { 4 } else { 8 };
+        Some((out, spare, d.at + ahead))
+    }
+
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        super::relocate::apply(fix, bytes, fill)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Some(Calls { taken: &["r14", "lr"], call: |l| vec![format!("BL {l}")], ret: &["BX LR"] })
+    }
+
+    fn jump(&self, label: &str) -> String {
+        format!("B {label}")
+    }
+
+    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
+        format!("MOV {to},{from}")
+    }
+
+    fn load(&self, to: &str, base: &str, offset: usize) -> String {
+        format!("LDR {to},[{base},#{offset}]")
+    }
+
+    fn widen(
+        &self,
+        to: &str,
+        from: &str,
+        bytes: u8,
+        _to_bytes: u8,
+        signed: bool,
+    ) -> Option<Vec<String>> {
+        let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
+        matches!(bytes, 1 | 2).then(|| vec![format!("{kind}XT{size} {to},{from}")])
+    }
+
+    fn constant(&self, reg: &str, value: u64) -> String {
+        format!("MOV {reg},#{}", value as u32)
+    }
+}

@@ -1,0 +1,106 @@
+//! What lifting asks of BPF: calling convention, relocations, and the code that it adds.
+//!
+//! It does not know the code that is lifted, nor what instructions mean.
+
+use crate::relocate::{Fill, Fix, put};
+use crate::target::{Form, Rules, Target};
+use litmake_litmus::Arch;
+use object::{Architecture, elf};
+
+pub fn target(form: Form) -> Target {
+    Target {
+        arch: Arch::Bpf,
+        form,
+        decoder: super::decode::decoder(form.big),
+        stack: "fp",
+        params: &["r1", "r2", "r3", "r4", "r5"],
+        result: "r0",
+        stack_params: 0,
+        word: 8,
+        stack_start: 0,
+        entry: None,
+        global: None,
+        zero: None,
+        spare: &["r9", "r8", "r7", "r6", "r5", "r4", "r3", "r2", "r1", "r0"],
+        floats: false,
+        machines: &[Architecture::Bpf],
+        linker: None,
+        emulator: None,
+        rules: &Own,
+    }
+}
+
+struct Own;
+
+impl Rules for Own {
+    fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
+        // The addend is stored in the field, of 64 bits in two parts.
+        let big = fill.big;
+        let part = |at: usize| {
+            let b: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+            Some(if big { u32::from_be_bytes(b) } else { u32::from_le_bytes(b) })
+        };
+        let two =
+            |low: usize, high: usize| Some(u64::from(part(high)?) << 32 | u64::from(part(low)?));
+        let addend = |stored: u64| if fix.implicit { stored } else { fix.addend as u64 };
+        match elf::RelocationType(fix.kind) {
+            elf::R_BPF_NONE => Some(()),
+            elf::R_BPF_64_64 => {
+                let value = fix.symbol.wrapping_add(addend(two(4, 12)?));
+                put(bytes.get_mut(4..)?, 4, value & 0xffff_ffff, big)?;
+                put(bytes.get_mut(12..)?, 4, value >> 32, big)
+            }
+            // Data of 64 and of 32 bits.
+            elf::RelocationType(2) => {
+                let stored = if big { two(4, 0)? } else { two(0, 4)? };
+                put(bytes, 8, fix.symbol.wrapping_add(addend(stored)), big)
+            }
+            elf::RelocationType(3 | 4) => {
+                put(bytes, 4, fix.symbol.wrapping_add(addend(part(0)?.into())), big)
+            }
+            // A call, which is refused where code reaches it.
+            elf::R_BPF_64_32 => Some(()),
+            _ => None,
+        }
+    }
+
+    fn jump(&self, label: &str) -> String {
+        format!("goto {label}")
+    }
+
+    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
+        format!("{to} = {from}")
+    }
+
+    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
+        Some(vec![format!("{to} = {on}"), format!("{to} ^= {on}"), format!("{to} += {from}")])
+    }
+
+    fn load(&self, to: &str, base: &str, offset: usize) -> String {
+        format!("{to} = *(u64 *)({base} + {offset})")
+    }
+
+    fn widen(
+        &self,
+        to: &str,
+        from: &str,
+        bytes: u8,
+        _to_bytes: u8,
+        signed: bool,
+    ) -> Option<Vec<String>> {
+        let (count, down) = (64 - 8 * u32::from(bytes), if signed { "s>>=" } else { ">>=" });
+        Some(vec![
+            self.copy(to, from, 8),
+            format!("{to} <<= {count}"),
+            format!("{to} {down} {count}"),
+        ])
+    }
+
+    fn constant(&self, reg: &str, value: u64) -> String {
+        let value = value as i64;
+        match i32::try_from(value) {
+            Ok(value) => format!("{reg} = {value}"),
+            Err(_) => format!("{reg} = {value} ll"),
+        }
+    }
+}
