@@ -253,12 +253,13 @@ impl<'a> Lower<'a> {
     }
 
     /// Two operands of one type, as pairs of their lanes, with the type and the bits of a lane.
-    fn operands(&mut self) -> Read<(Vec<(Temp, Temp)>, Type, u8)> {
+    fn operands(&mut self) -> Read<(Vec<[Temp; 2]>, Type, u8)> {
         let (ty, bits) = self.lanes()?;
         let a = self.value(&ty)?;
         self.expect(",")?;
         let b = self.value(&ty)?;
-        Ok((a.into_iter().zip(b).collect(), ty, bits))
+        let pairs = a.into_iter().zip(b).map(|(a, b)| [a, b]);
+        Ok((pairs.collect(), ty, bits))
     }
 
     fn number(&mut self) -> Read<u64> {

@@ -56,7 +56,7 @@ impl Lower<'_> {
     pub(super) fn binary(&mut self, op: BinOp) -> Read<Vec<Temp>> {
         self.flags();
         let (pairs, ty, bits) = self.operands()?;
-        let one = |(a, b)| match (op, ty.format()) {
+        let one = |[a, b]: [Temp; 2]| match (op, ty.format()) {
             (BinOp::DivU | BinOp::DivS | BinOp::RemU | BinOp::RemS, _) => {
                 self.e.divide(op, a, b, bits)
             }
@@ -82,7 +82,7 @@ impl Lower<'_> {
             other => return Err(format!("expected a comparison such as `eq`, found `{other}`")),
         };
         let (pairs, _, bits) = self.operands()?;
-        let one = |(a, b)| {
+        let one = |[a, b]: [Temp; 2]| {
             let (a, b) = if swapped { (b, a) } else { (a, b) };
             self.e.bin(op, a, b, bits)
         };
@@ -94,7 +94,7 @@ impl Lower<'_> {
         let name = self.take();
         let (pairs, ty, _) = self.operands()?;
         let format = ty.format().ok_or("expected numbers in floating point")?;
-        pairs.into_iter().map(|(a, b)| float::compared(&mut self.e, name, a, b, format)).collect()
+        pairs.into_iter().map(|[a, b]| float::compared(&mut self.e, name, a, b, format)).collect()
     }
 
     /// The sign is a bit, of what is no number, too.
