@@ -13,7 +13,9 @@ use litmake::base::failure::{Failure, FailureKind, Fault};
 use litmake::base::records::{Kind, Put, Records};
 use litmake::diag::Result;
 use litmake::engine::events::Silent;
-use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
+use litmake::engine::graph::{
+    Context, Fingerprint, Forms, Graph, Map, Node, Outcome, Source, Work,
+};
 use litmake::engine::parts::{Bundle, decode_results};
 use litmake::engine::remote::{Remote, Taker};
 use litmake::engine::rows::{Entry, State};
@@ -58,6 +60,7 @@ impl Source for List {
 
 type Function = Box<dyn Fn(&[Vec<u8>]) -> Outcome + Send + Sync>;
 type Normal = fn(&[Vec<u8>]) -> Digest;
+type Form = fn(&[u8]) -> Option<Digest>;
 
 /// A function with a counter.
 struct Counted {
@@ -66,6 +69,9 @@ struct Counted {
     normal: Option<Normal>,
     /// Whether results are kept, and whether parts that are missing are none of its business.
     keeps: bool,
+    /// The form of what it is made from.
+    form: Option<Form>,
+    asks_forms: bool,
 }
 
 impl Counted {
@@ -74,7 +80,14 @@ impl Counted {
     }
 
     fn of(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Counted {
-        Counted { runs: AtomicU64::new(0), work: Box::new(work), normal: None, keeps: true }
+        Counted {
+            runs: AtomicU64::new(0),
+            work: Box::new(work),
+            normal: None,
+            keeps: true,
+            form: None,
+            asks_forms: false,
+        }
     }
 
     /// Work whose results are made when they are read, and that needs all parts.
@@ -100,6 +113,14 @@ impl Map for Counted {
         !self.keeps
     }
 
+    fn forms(&self) -> Option<&dyn Forms> {
+        self.form.as_ref().map(|_| self as &dyn Forms)
+    }
+
+    fn asks_forms(&self) -> bool {
+        self.asks_forms
+    }
+
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| {
             if context.stopped() {
@@ -109,6 +130,17 @@ impl Map for Counted {
             (self.work)(item)
         };
         items.iter().map(one).collect()
+    }
+}
+
+impl Forms for Counted {
+    fn form(
+        &self,
+        _: &[Digest],
+        read: &dyn Fn(usize) -> std::result::Result<Vec<u8>, Failure>,
+    ) -> std::result::Result<Option<Digest>, Failure> {
+        let content = read(0)?;
+        Ok(self.form.and_then(|form| form(&content)))
     }
 }
 
@@ -726,6 +758,56 @@ fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
     assert_eq!((changed[1], changed[2], changed[3]), (0, 1, 1), "{changed:?}");
     let item = ("root".to_string(), "item-000012".to_string());
     assert_eq!(found[&item], (State::Finding, "5".to_string()));
+}
+
+/// Numbers whose last digit is their form, but those that end in 5; one stage asks for no more than that,
+/// one sees all, and one sees all of the numbers with different digits.
+#[test]
+fn results_of_equal_forms_are_one_for_work_that_asks_for_forms() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = List::numbers(1000);
+    let same = |i: &[Vec<u8>]| Outcome::Done(i[0].clone());
+    let form: Form = |n| Some(*n.last()?).filter(|d| *d != b'5').map(|d| Digest::of(&[d]));
+    let whole = Arc::new(Counted { keeps: false, form: Some(form), ..Counted::of(same) });
+    let digit = |i: &[Vec<u8>]| Outcome::Done((number(&i[0]) % 10).to_string().into_bytes());
+    let asks = Arc::new(Counted { asks_forms: true, ..Counted::of(digit) });
+    let [sees, digits, of_list] = [Counted::new(same), Counted::new(digit), Counted::new(same)];
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list.clone())),
+            node("whole", &[0], Work::Map(whole.clone())),
+            node("asks", &[1], Work::Map(asks.clone())),
+            node("sees", &[1], Work::Map(sees.clone())),
+            node("digits", &[1], Work::Map(digits)),
+            node("different", &[1, 4], Work::Distinct),
+            node("of the list", &[5], Work::Map(of_list.clone())),
+        ],
+    };
+    let look = || {
+        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+        let engine =
+            Engine::new(&graph, &store, Options { jobs: 1, ..Options::default() }, &Silent);
+        let engine = engine.unwrap();
+        assert!(engine.run());
+        for (node, of) in [(2, 10), (3, 10_000), (6, 10_000)] {
+            let root = engine.root_table(node).unwrap();
+            for shard in 0..root.shards() {
+                for (row, cell) in engine.cells(node, shard).unwrap().into_iter().enumerate() {
+                    let content = engine.content(node, shard, row, cell).unwrap();
+                    let item = list.fetch(&root.rows(shard)[row].name).unwrap();
+                    assert_eq!(number(&content), number(&item) % of, "node {node}");
+                }
+            }
+        }
+        [&asks, &sees, &of_list].map(|c| c.take())
+    };
+    assert_eq!(look(), [9 + 100, 1000, 10]);
+    assert_eq!(look(), [0; 3]);
+    // Another number of the same form, which is in the list of different ones, too.
+    list.set(7, "1007");
+    assert_eq!(look(), [0, 1, 1]);
+    list.set(5, "1005");
+    assert_eq!(look(), [1, 1, 1]);
 }
 
 /// A remote cache in memory.

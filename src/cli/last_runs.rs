@@ -189,10 +189,12 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
         } else {
             engine.shards_of(i).iter().map(|s| s.unwrap_or_default().digest).collect()
         };
+        // Its keys have the item itself, too.
+        let seen = engine.sees_beyond_forms(i).then_some(root);
         nodes.push(NodeRun {
             label: node.label.clone(),
             kind: node.kind.clone(),
-            inputs: node.inputs.clone(),
+            inputs: node.inputs.iter().copied().chain(seen).collect(),
             joined: node
                 .joined
                 .iter()

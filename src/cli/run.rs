@@ -393,12 +393,12 @@ impl Running<'_> {
         if workspace.compilers().moved().is_some() && finished {
             return Ok(None);
         }
-        let ran = Ran { plan, built, engine: &engine };
+        let ran = Ran::new(plan, built, &engine);
         if let Some(look) = eyes.ran {
             look(&ran);
         }
         let mut found = collect::collect(&ran, ask.occurrences());
-        collect::files(plan, built, &engine).iter().try_for_each(|(path, text)| put(path, text))?;
+        collect::files(&ran).iter().try_for_each(|(path, text)| put(path, text))?;
         let stopped = !finished && common::stopped_status().is_some();
         if !stopped {
             super::last_runs::keep(plan, built, &engine, store);

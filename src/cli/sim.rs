@@ -536,7 +536,7 @@ fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
 
 /// A hash of the test's text from its initial state on, with blanks folded: it ignores the name and
 /// the comments before. The canonical hash is in the JSON output.
-fn text_hash(test: &Test) -> String {
+fn text_hash(test: &litmus::Test) -> String {
     let text = &test.source.text;
     let body = text.find('{').map_or(&**text, |i| &text[i..]);
     let bytes = body.as_bytes();

@@ -170,6 +170,16 @@ pub trait Map: Send + Sync {
         true
     }
 
+    /// How its results are known without being made, where they are made when something reads them.
+    fn forms(&self) -> Option<&dyn Forms> {
+        None
+    }
+
+    /// Whether inputs of equal forms give equal results. Other work sees all of an input, such as its name.
+    fn asks_forms(&self) -> bool {
+        false
+    }
+
     /// Whether its failures are items that it leaves out on purpose.
     fn leaves_out(&self) -> bool {
         false
@@ -186,8 +196,24 @@ pub trait Map: Send + Sync {
         false
     }
 
+    /// Whether it looks at the content of an input. If not, the item has nothing in its place.
+    fn reads(&self, _input: usize) -> bool {
+        true
+    }
+
     /// One outcome for each item, in order; an item is the contents of its inputs.
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
+}
+
+/// Tells results apart by what they are made from, so that most of them need not be made.
+pub trait Forms {
+    /// The form of the result for these inputs and then parts, which are given by their digests; `read` gives
+    /// the content of one of them. Nothing where the result has no form, such as one that cannot be made.
+    fn form(
+        &self,
+        from: &[Digest],
+        read: &dyn Fn(usize) -> Result<Vec<u8>, Failure>,
+    ) -> Result<Option<Digest>, Failure>;
 }
 
 /// The work of a node.
@@ -310,6 +336,11 @@ impl Graph {
             };
             if !node.joined.iter().all(of_parts) {
                 return Err(format!("`{}` joins what is not made from its parts", node.label));
+            }
+            // The list of parts says nothing of the items that results of equal forms differ by.
+            let has_forms = |j: &usize| matches!(&self.nodes[*j].work, Work::Map(work) if work.forms().is_some());
+            if node.joined.iter().any(has_forms) {
+                return Err(format!("`{}` joins what is known by its form", node.label));
             }
             let root = node.inputs.first().map(|j| roots[*j]);
             if node.inputs.iter().any(|j| Some(roots[*j]) != root) {

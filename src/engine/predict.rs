@@ -162,8 +162,8 @@ impl Engine<'_> {
         let Work::Map(work) = &self.graph.nodes[node].work else {
             return None;
         };
-        // An item that joins parts has no shorter form.
-        if !self.graph.nodes[node].joined.is_empty() {
+        // An item that joins parts has no shorter form, and one that is known by its form was looked up by it.
+        if !self.graph.nodes[node].joined.is_empty() || self.goes_by_forms(node) {
             return None;
         }
         let mut contents = Vec::new();
@@ -178,7 +178,7 @@ impl Engine<'_> {
             let stored = self.store.get_one(&digest);
             contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);
         }
-        let key = self.alias_key(node, &work.normal(&contents)?);
+        let key = self.alias(node, work.as_ref(), &contents)?;
         self.recall(self.store.get_one(&key)).map(|k| k.cell)
     }
 }

@@ -574,3 +574,50 @@ exists (1:r0=1)
     let near = text.replace("exists", "scopes: (device (workgroup P0 P1))\nexists");
     assert_eq!(threads(&near), None);
 }
+
+/// Tests from the same threads' code in other frames: what their names, places, locals and conditions are.
+#[test]
+fn forms_are_equal_where_joined_tests_are() {
+    let mut found = Vec::new();
+    for (name, local, place, value, immediate) in choices() {
+        let source = test(&format!(
+            "C {name}\n{{}}\nP0(atomic_int *{place}, atomic_int *y) {{ int {local} = atomic_load({place}); *y = 1; }}\n\
+             P1(atomic_int *y) {{ *y = 2; }}\nexists (0:{local}={value})\n"
+        ));
+        let threads = crate::threads::apart(&source).unwrap();
+        let reads = test(
+            "AArch64 thread\nLocals=0:var0=out\n{ 0:X0=loc0; 0:X1=loc1; 0:X2=out; int loc0; int loc1; int out; }\n\
+             P0 ;\n LDR W3,[X0] ;\n STR W3,[X2] ;\n MOV W4,#1 ;\n STR W4,[X1] ;\nexists (true)\n",
+        );
+        let writes = test(&format!(
+            "AArch64 thread\n{{ 0:X0=loc0; int loc0; }}\n P0 ;\n MOV W4,#{immediate} ;\n STR W4,[X0] ;\nexists (true)\n"
+        ));
+        let code = [&reads, &writes];
+        let joined = crate::threads::together(&source, &threads, &code).unwrap();
+        let frame = crate::threads::frame(&source, &threads).unwrap();
+        let forms = code.map(|code| std::sync::Arc::new(crate::threads::Form::of(code)));
+        let form = crate::threads::form(&frame, &threads, &forms);
+        found.push((form, (litmus::canon::canonical_text(&joined), joined.info)));
+    }
+    for (form, joined) in &found {
+        for (other_form, other) in &found {
+            assert_eq!(form == other_form, joined == other, "{joined:?}\n{other:?}");
+        }
+    }
+    let forms: std::collections::BTreeSet<_> = found.iter().map(|(form, _)| form).collect();
+    assert_eq!((found.len(), forms.len()), (32, 16), "names alone make no difference");
+}
+
+/// All ways to choose a name, a local, a place, a value and an immediate.
+fn choices() -> impl Iterator<Item = (&'static str, &'static str, &'static str, u32, u32)> {
+    (0..32usize).map(|n| {
+        let bit = |at: usize| n >> at & 1;
+        (
+            ["one", "other"][bit(0)],
+            ["r0", "r1"][bit(1)],
+            ["x", "z"][bit(2)],
+            bit(3) as u32,
+            2 + bit(4) as u32,
+        )
+    })
+}

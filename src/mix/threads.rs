@@ -7,7 +7,9 @@
 //! thread, nor what a model makes of the test.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::observed_locals;
 use litmake_lang::c11::members::{members, published};
@@ -19,6 +21,7 @@ use litmake_lang::compiled::{
 };
 use litmake_lang::kernel;
 use litmake_litmus::c::{print_function, types::size_of};
+use litmake_litmus::canon::canonical_hash;
 use litmake_litmus::{Body, InitItem, InitValue, Line, Place, Test, Type, Value, types};
 
 use super::pieces::{renamed, words};
@@ -218,6 +221,68 @@ pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test,
         }
     }
     Ok(out)
+}
+
+/// What the code of a thread gives to any test that it is joined to, in a short form.
+pub struct Form {
+    /// A digest of all of it but the test's names.
+    digest: Digest,
+    /// The locals that it keeps, by its own names.
+    locals: Vec<String>,
+}
+
+impl Form {
+    /// The form of a thread's code.
+    pub fn of(code: &Test) -> Form {
+        let mut key = Keyer::new("code of a thread/1");
+        key.add("canon", canonical_hash(code).as_bytes());
+        for word in words_of(code, MAP) {
+            key.add(MAP, word.as_bytes());
+        }
+        for word in words_of(code, FAULTS) {
+            key.add(FAULTS, word.as_bytes());
+        }
+        let local = |(local, _): (&str, &str)| local.strip_prefix("0:").map(String::from);
+        Form { digest: key.finish(), locals: pairs(code, MAP).filter_map(local).collect() }
+    }
+
+    /// The form of a test whose only part is this one.
+    pub fn whole(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// A digest of all that a source gives to the tests that its threads' code is joined to, but names that only
+/// people read.
+pub fn frame(test: &Test, threads: &[Thread]) -> Result<Digest, Failure> {
+    let bodies = vec![Body::Asm(Vec::new()); threads.len()];
+    let asked = composed(test, test.arch, Kept::In(&[]), locations(test), bodies)?;
+    let mut key = Keyer::new("frame of a test/1");
+    key.add("canon", canonical_hash(&asked).as_bytes());
+    for name in only_read(test) {
+        key.add("only read", name.as_bytes());
+    }
+    for (body, thread) in test.threads.iter().zip(threads) {
+        let name = if let Body::C(f) = body { f.name.as_str() } else { "" };
+        key.add("thread", name.as_bytes());
+        for (neutral, place) in &thread.places {
+            key.add(neutral, place.as_bytes());
+        }
+    }
+    Ok(key.finish())
+}
+
+/// A digest that two tests that [`together`] joins share only where they have equal canonical forms, and keep
+/// the same locals and faults; `code` has the form of each thread's code.
+pub fn form(frame: &Digest, threads: &[Thread], code: &[Arc<Form>]) -> Digest {
+    let mut key = Keyer::new("joined test/1").field("frame", &frame.0);
+    for (thread, code) in threads.iter().zip(code) {
+        key.add("code", &code.digest.0);
+        for local in &code.locals {
+            key.add(local, thread.locals.get(local).map_or(b"", String::as_bytes));
+        }
+    }
+    key.finish()
 }
 
 /// The test's name for a location that lifting added.

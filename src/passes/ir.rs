@@ -38,7 +38,7 @@ pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test
     }
     let composed = compose(source, Arch::Llvm, Kept::In(&frame.locals), init, threads);
     let mut out = composed.map_err(|e| e.text())?;
-    if modules.iter().any(|module| module.is_narrow) {
+    if modules.iter().any(|module| module.is_narrow()) {
         out.add_features(Features { ptr32: true, ..Features::default() });
     }
     if open {

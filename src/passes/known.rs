@@ -41,7 +41,7 @@ pub fn identify(compiler: &Compiler, records: &dyn Records, find: &dyn Fn() -> T
         if tool.program.is_err() || records.has(&[key])[0] {
             return tool;
         }
-        let watch = Watch::new();
+        let watch = Watch::within(None);
         if let Ok(test) = fingerprint::probe_test(compiler.profile) {
             Survey::new(compiler).prepare(&[&test]);
         }
@@ -73,7 +73,7 @@ impl<'a> Known<'a> {
             .field("given", format!("{observe:?} {storage:?} {helpers}").as_bytes())
             .field("models", &court.models().0)
             .finish();
-        let (watch, is_covered) = (Watch::new(), Cell::new(true));
+        let (watch, is_covered) = (Watch::within(None), Cell::new(true));
         Known { records, tool, since: tool.guard.now(), watch, is_covered, asked }
     }
 

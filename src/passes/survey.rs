@@ -260,7 +260,7 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
         if is_whole {
             header.variables = module.variables;
             header.types = module.types;
-            header.is_narrow = module.is_narrow;
+            header.layout = module.layout;
         }
         let defined = || module.functions.keys().find_map(|name| owner(name, frames.len()));
         let on_module = dump.pass == START || dump.on == "[module]";
@@ -346,7 +346,7 @@ impl Following {
             functions: self.functions.clone(),
             variables: variables.map(|(name, words)| (name.clone(), words.clone())).collect(),
             types: header.types.clone(),
-            is_narrow: header.is_narrow,
+            layout: header.layout,
             ..Module::default()
         };
         self.steps.push(Step { at, pass: pass.to_string(), on: on.to_string(), module });

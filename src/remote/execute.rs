@@ -204,6 +204,7 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         Err(words) => return close(link, &Trouble::unable(words)),
     };
     let mut wait = FIRST_WAIT;
+    let mut was_there = false;
     for attempt in 0..=SENT_AGAIN {
         if attempt > 0 {
             tokio::time::sleep(wait).await;
@@ -211,12 +212,14 @@ async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
         }
         let response = match sent(link, number, &execution, order, &action).await {
             Ok(response) => response,
-            // Missing blobs are uploaded again. If everything is there that the job names, the server misses
-            // something else, which another try does not change.
-            Err(trouble) if trouble.unmet => match action.is_there(link).await {
-                true => return close(link, &Trouble::unmet(trouble.words)),
-                false => continue,
-            },
+            // Missing blobs are uploaded again. If everything is there that the job names, another job may
+            // have uploaded it meanwhile. Where that is no help either, the server misses something else.
+            Err(trouble) if trouble.unmet => {
+                if action.is_there(link).await && std::mem::replace(&mut was_there, true) {
+                    return close(link, &Trouble::unmet(trouble.words));
+                }
+                continue;
+            }
             // It lost a part of the action between two requests, or went away and may come back.
             Err(trouble)
                 if (trouble.meaning == Meaning::Missing || trouble.passing)

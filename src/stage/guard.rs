@@ -22,6 +22,7 @@ use litmake_engine::graph::{Context, Map, Outcome, Travels};
 use litmake_toolchain::ask::{Wider, blind_to};
 use litmake_toolchain::evidence::{Evidence, Looks, Moment, Standing};
 use litmake_toolchain::process::{Sight, Watch};
+use litmake_toolchain::room::{Room, UNFIT};
 use litmake_toolchain::trace::Trace;
 
 /// How often work is done again whose files are touched while it is on.
@@ -160,6 +161,17 @@ impl Guard {
         false
     }
 
+    /// The room in which the tools run; nothing if they run outside. A tool about which something
+    /// cannot be seen does. If no room can be made, the error says why.
+    fn room(&self) -> Result<Option<Arc<Room>>, String> {
+        let is_whole = |asked: &Asked| asked.unseen.as_ref().is_some_and(BTreeSet::is_empty);
+        let is_inside = self.evidence.iter().any(|evidence| evidence.is_in_a_room());
+        if !is_inside || !self.asked.iter().all(is_whole) {
+            return Ok(None);
+        }
+        self.looks.room(&self.evidence).map(Some).map_err(|e| format!("{UNFIT} ({e})"))
+    }
+
     /// Whether the files are known to have changed.
     fn is_moved(&self) -> bool {
         self.evidence.iter().any(|evidence| self.looks.is_moved(evidence))
@@ -190,6 +202,10 @@ impl<M: Map> Map for Guarded<M> {
         self.work.normal(inputs)
     }
 
+    fn asks_forms(&self) -> bool {
+        self.work.asks_forms()
+    }
+
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let records = context.records.as_deref().unwrap_or(&Nowhere);
         let undone = || vec![Outcome::stopped(); items.len()];
@@ -199,7 +215,16 @@ impl<M: Map> Map for Guarded<M> {
                 return undone();
             }
             let since = self.guard.now();
-            let watch = Watch::new();
+            let room = match self.guard.room() {
+                Ok(room) => room,
+                Err(why) => {
+                    let unseen = BTreeSet::from([why]);
+                    let trace = Trace { unseen, ..Trace::default() };
+                    self.guard.covers(Sight { trace, blind: None }, records);
+                    return undone();
+                }
+            };
+            let watch = Watch::within(room);
             let out = self.work.run(items, context);
             let sight = watch.take();
             // Results of work that broke or was stopped are not kept anyway.

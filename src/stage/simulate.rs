@@ -226,6 +226,10 @@ impl Map for Stage {
         Travels::Alone
     }
 
+    fn asks_forms(&self) -> bool {
+        true
+    }
+
     fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
         let test = read_test(&inputs[0]).ok()?;
         let mut key = Keyer::new("test/1").field("canon", canon::canonical_hash(&test).as_bytes());

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request, Sight};
-use super::trace::{Look, Trace};
+use super::trace::{Look, Property, Trace};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
@@ -55,6 +55,11 @@ impl Watched {
     /// Records a look that no traced program made.
     pub fn look(&self, path: PathBuf, look: Look) {
         self.seen.borrow_mut().looked.insert((path, look));
+    }
+
+    /// Records that the answer depends on a property of the process.
+    pub fn ask_for(&self, property: Property) {
+        self.seen.borrow_mut().asked.insert(property);
     }
 
     /// Whether some program could not be traced.

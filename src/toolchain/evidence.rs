@@ -8,11 +8,12 @@ use std::ffi::CStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::room::{self, Room, Rooms, Shown};
 use super::trace::{LIMITS, Look, Property};
 use litmake_base::content::{Stamp, content_of};
 use litmake_base::digest::{Digest, Keyer};
@@ -58,6 +59,40 @@ impl Evidence {
         asked.iter().filter(|property| !self.process.contains_key(property)).copied().collect()
     }
 
+    /// The same evidence for a tool that runs in a [`room`](super::room).
+    pub fn in_a_room(mut self) -> Evidence {
+        self.process.insert(Property::Room, value(Property::Room));
+        self
+    }
+
+    /// Whether the tool runs in a room.
+    pub fn is_in_a_room(&self) -> bool {
+        self.process.contains_key(&Property::Room)
+    }
+
+    /// The paths that were looked at, and how a room shows them.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (PathBuf, Shown)> {
+        let shown = |look| match look {
+            Look::Link => Shown::Link,
+            Look::Names => Shown::Names,
+            Look::Kind | Look::Content | Look::Attributes | Look::Owner | Look::Identity => {
+                Shown::Whole
+            }
+        };
+        let there = self.iter().filter(|(_, _, seen)| **seen != Seen::Nothing);
+        there.map(move |(path, look, _)| (path.to_path_buf(), shown(look)))
+    }
+
+    /// A digest of all of it.
+    pub fn digest(&self) -> Digest {
+        let mut key = Keyer::new("evidence/1");
+        for (name, digest) in self.seen() {
+            key.add("name", name.as_os_str().as_encoded_bytes());
+            key.add("seen", &digest.0);
+        }
+        key.finish()
+    }
+
     /// Whether there was a look at a path.
     pub fn has(&self, path: &Path) -> bool {
         self.paths.contains_key(path)
@@ -72,7 +107,8 @@ impl Evidence {
             .any(|(path, seen)| seen.values().any(is_file) && !except.contains(path))
     }
 
-    fn covers(&self, path: &Path, look: Look) -> bool {
+    /// Whether this evidence covers a look.
+    pub(super) fn covers(&self, path: &Path, look: Look) -> bool {
         let Some(seen) = self.paths.get(path) else { return false };
         let at = |look| seen.get(&look);
         let whole = || at(Look::Content).or(at(Look::Kind));
@@ -81,7 +117,8 @@ impl Evidence {
             Look::Kind | Look::Content => whole().is_some(),
             // Links on the way to what is there are evidence, too.
             Look::Link => at(look).is_some() || whole().is_some_and(|s| *s != Seen::Nothing),
-            Look::Names | Look::Attributes => at(look).is_some(),
+            Look::Owner => at(look).or(at(Look::Identity)).is_some(),
+            Look::Names | Look::Attributes | Look::Identity => at(look).is_some(),
         }
     }
 
@@ -268,6 +305,7 @@ pub enum Standing<'e> {
 #[derive(Default)]
 pub struct Looks {
     sights: Mutex<Sights>,
+    rooms: Mutex<Rooms>,
 }
 
 impl Looks {
@@ -306,6 +344,11 @@ impl Looks {
         widened.values_mut().for_each(|(_, first)| *first = None);
         let notes = std::mem::take(&mut sights.notes);
         *sights = Sights { widened, notes, ..Sights::default() };
+    }
+
+    /// The room for some evidence.
+    pub fn room(&self, evidence: &[Arc<Evidence>]) -> std::io::Result<Arc<Room>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).made(evidence)
     }
 
     /// Adds a warning for people.
@@ -399,7 +442,8 @@ fn is_kernels(path: &Path) -> bool {
 /// Whether the times of what is at a path tell that what was looked at has changed. Those of a
 /// folder only do where its names were listed.
 fn has_times(path: &Path, look: Look, meta: &Metadata) -> bool {
-    let is_read = meta.is_file() || meta.is_symlink() || look == Look::Names;
+    let is_asked = matches!(look, Look::Names | Look::Owner | Look::Identity);
+    let is_read = meta.is_file() || meta.is_symlink() || is_asked;
     is_read && !is_kernels(path)
 }
 
@@ -421,6 +465,7 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let digest = match look {
         Look::Names => meta.is_dir().then(|| names(path)).flatten(),
         Look::Attributes => Some(attributes(path)),
+        Look::Owner | Look::Identity => Some(marks(path, look == Look::Identity)),
         Look::Link => match leads(path) {
             Some(to) => {
                 // A mount in the place of a link counts as the link.
@@ -429,8 +474,6 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
             }
             None => content(path, &meta, known),
         },
-        // A program that asks for the size and time of a file wants to know whether the file
-        // changed.
         Look::Kind | Look::Content => content(path, &meta, known),
     };
     (Seen::There { mode, digest }, stamp)
@@ -477,6 +520,21 @@ fn names(folder: &Path) -> Option<Digest> {
     Some(key.finish())
 }
 
+/// A digest of the times and the owner of what is at a path, and of a link there; and of all else
+/// that tells it from an equal file.
+fn marks(path: &Path, is_identity: bool) -> Digest {
+    let mut key = Keyer::new("marks/1");
+    for meta in [std::fs::symlink_metadata(path), std::fs::metadata(path)].into_iter().flatten() {
+        key.add("changed", format!("{} {}", meta.mtime(), meta.mtime_nsec()).as_bytes());
+        key.add("owner", format!("{} {}", meta.uid(), meta.gid()).as_bytes());
+        if is_identity {
+            let told = [meta.ino() as i64, meta.nlink() as i64, meta.ctime(), meta.ctime_nsec()];
+            key.add("identity", format!("{told:?} {}", meta.blocks()).as_bytes());
+        }
+    }
+    key.finish()
+}
+
 /// A digest of the extended attributes of a file, by their names.
 fn attributes(path: &Path) -> Digest {
     let mut key = Keyer::new("attributes/1");
@@ -521,6 +579,8 @@ fn value(property: Property) -> Digest {
                 key.add("limit", format!("{which:?} {limit:?}").as_bytes());
             }
         }
+        Property::Namespaces => key.add("granted", room::granted().as_bytes()),
+        Property::Room => key.add("version", b"1"),
     }
     key.finish()
 }

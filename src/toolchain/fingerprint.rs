@@ -19,7 +19,8 @@ use super::kernel;
 use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
-use super::trace::Look;
+use super::supervisor;
+use super::trace::{Look, Property};
 use litmake_base::diag::Source;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, Fault};
@@ -118,14 +119,14 @@ pub fn fingerprint(
         (kind, kind.is_some() && compiled.is_ok())
     });
     let named = Evidence::collect(named(profile)?, [], looks, known);
-    Ok(of(program, answer, named, profile, known))
+    Ok(of(program, answer, named, profile, looks, known))
 }
 
 /// The evidence of another tool, such as a linker: the files that it reads to print its version.
 pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Answer<()> {
     let (args, env) = (["--version".to_string()], BTreeMap::new());
     let key = ask::key("version", program, &args, &env).finish();
-    ask::ask(key, looks, known, |watched| {
+    let mut answer = ask::ask(key, looks, known, |watched| {
         let ended = watched.run(&request(program, &args, &env, Path::new("/")), None);
         if watched.is_lost() {
             for (path, look) in without_following(program, &env) {
@@ -133,7 +134,32 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Answer<()>
             }
         }
         ((), matches!(ended, Ended::Exit { code: 0, .. }))
-    })
+    });
+    if answer.unseen.is_empty() && has_rooms(looks, known) {
+        answer.evidence = answer.evidence.in_a_room();
+    }
+    answer
+}
+
+/// Whether tools can run in rooms here; if not, people are told. The answer is stored, so that a run
+/// in which nothing is made starts nothing.
+fn has_rooms(looks: &Looks, known: &dyn Records) -> bool {
+    if !supervisor::is_possible() {
+        return false;
+    }
+    let key = Keyer::new("rooms/1").finish();
+    let denied = ask::ask(key, looks, known, |watched| {
+        watched.ask_for(Property::Namespaces);
+        watched.ask_for(Property::System);
+        (looks.room(&[]).err().map(|e| e.to_string()), true)
+    });
+    if let Some(why) = &denied.value {
+        looks.note(format!(
+            "the system grants no namespaces ({why}): compilers are observed as usual, and what cannot \
+             be observed is not kept from them"
+        ));
+    }
+    denied.value.is_none()
 }
 
 /// A digest of everything that was seen, by its path.
@@ -172,20 +198,26 @@ fn of(
     answer: Answer<Option<Kind>>,
     named: Evidence,
     profile: &Profile,
+    looks: &Looks,
     known: &dyn Records,
 ) -> Fingerprint {
     let evidence = answer.evidence.with(named);
+    let unseen = match profile.inputs.is_empty() {
+        true => Some(answer.unseen),
+        // A profile that names inputs takes responsibility for completeness.
+        false => None,
+    };
+    let evidence = match unseen.as_ref().is_some_and(BTreeSet::is_empty) && has_rooms(looks, known)
+    {
+        true => evidence.in_a_room(),
+        false => evidence,
+    };
     let seen = counted(&evidence);
     let mut key = keyed(&seen);
     // With such an argument the compiler asks the processor, which is not a file.
     if profile.args.iter().any(|arg| arg.contains("native")) {
         key.add("processor", processor().as_bytes());
     }
-    let unseen = match profile.inputs.is_empty() {
-        true => Some(answer.unseen),
-        // A profile that names inputs takes responsibility for completeness.
-        false => None,
-    };
     let digest = key.finish();
     let told = seen_key(digest);
     if !known.has(&[told])[0]

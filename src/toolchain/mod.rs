@@ -24,6 +24,7 @@ pub mod lift;
 pub mod listing;
 pub mod process;
 pub mod ptx;
+pub mod room;
 pub mod runtime;
 pub mod scratch;
 mod spirv;

@@ -14,6 +14,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use litmake_base::{file, local};
@@ -21,6 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use super::room::{self, Room};
 use super::supervisor::{self, Limits, Observe, Said};
 use super::trace::{self, Trace};
 use litmake_base::stop::Stopping;
@@ -100,18 +102,23 @@ impl Sight {
 }
 
 thread_local! {
-    static WATCHES: RefCell<Vec<Rc<RefCell<Sight>>>> = const { RefCell::new(Vec::new()) };
+    static WATCHES: RefCell<Vec<Watched>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What was seen since a watch began, and the room in which programs run while it lives.
+struct Watched {
+    sight: Rc<RefCell<Sight>>,
+    room: Option<Arc<Room>>,
 }
 
 /// Sees what all programs look at that this thread runs while the watch lives.
 pub struct Watch(Rc<RefCell<Sight>>);
 
 impl Watch {
-    /// Begins to watch.
-    #[expect(clippy::new_without_default, reason = "beginning is an action")]
-    pub fn new() -> Watch {
+    /// Begins to watch. Programs run in a room, if there is one.
+    pub fn within(room: Option<Arc<Room>>) -> Watch {
         let sight = Rc::default();
-        WATCHES.with_borrow_mut(|watches| watches.push(Rc::clone(&sight)));
+        WATCHES.with_borrow_mut(|all| all.push(Watched { sight: Rc::clone(&sight), room }));
         Watch(sight)
     }
 
@@ -123,7 +130,9 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        WATCHES.with_borrow_mut(|watches| watches.retain(|sight| !Rc::ptr_eq(sight, &self.0)));
+        WATCHES.with_borrow_mut(|watches| {
+            watches.retain(|watched| !Rc::ptr_eq(&watched.sight, &self.0))
+        });
     }
 }
 
@@ -132,33 +141,60 @@ impl Drop for Watch {
 /// retried.
 pub fn run(request: &Request) -> Ended {
     if WATCHES.with_borrow(Vec::is_empty) {
-        return attempts(request, Observe::No).0;
+        return attempts(request, Observe::No, None).0;
     }
     let own = (request.dir != Path::new("/")).then_some(request.dir);
-    let (ended, sight) = observe(request, own);
+    let room = WATCHES.with_borrow(|watches| watches.iter().find_map(|watch| watch.room.clone()));
+    let (ended, sight) = match room.filter(|room| room.has(request.dir)) {
+        Some(room) => in_room(request, own, &room),
+        None => observe(request, own),
+    };
     WATCHES.with_borrow(|watches| {
-        watches.iter().for_each(|watch| watch.borrow_mut().add(sight.clone()));
+        watches.iter().for_each(|watch| watch.sight.borrow_mut().add(sight.clone()));
     });
     ended
 }
 
+/// Runs and observes a program in a room. If it fails there, or looks at something that the room
+/// lacks, it is run once more outside, where nothing is missing: that shows whether it was the room.
+fn in_room(request: &Request, own: Option<&Path>, room: &Room) -> (Ended, Sight) {
+    let (ended, sight) = attempts(request, Observe::Outside(own), Some(room));
+    let is_covered = room.shows(&sight.trace) && sight.trace.refused.is_empty();
+    let is_good = is_covered && matches!(ended, Ended::Exit { code: 0, .. });
+    if is_good || sight.blind.is_some() || matches!(ended, Ended::TooSlow | Ended::Stopped) {
+        return (ended, sight);
+    }
+    let (outside, mut wider) = observe(request, own);
+    let is_alike = match (&ended, &outside) {
+        (Ended::Exit { code, .. }, Ended::Exit { code: other, .. }) => code == other,
+        (Ended::Signal { signal, .. }, Ended::Signal { signal: other, .. }) => signal == other,
+        (_, ended) => matches!(ended, Ended::TooSlow | Ended::Stopped),
+    };
+    if room.shows(&wider.trace) && !(is_covered && is_alike) {
+        let place = sight.trace.refused.first().and_then(|path| path.parent());
+        let why = place.map(|place| format!(" (it writes in {})", place.display()));
+        wider.trace.unseen.insert(format!("{}{}", room::UNFIT, why.unwrap_or_default()));
+    }
+    (outside, wider)
+}
+
 /// Runs a program in the same way, unobserved: one that is measured, and not asked.
 pub fn measure(request: &Request) -> Ended {
-    attempts(request, Observe::No).0
+    attempts(request, Observe::No, None).0
 }
 
 /// Runs a program in the same way, and sees what it and its descendants look at. Files in `own`,
 /// where they may leave their own files, do not count.
 pub fn observe(request: &Request, own: Option<&Path>) -> (Ended, Sight) {
-    attempts(request, Observe::Outside(own))
+    attempts(request, Observe::Outside(own), None)
 }
 
-fn attempts(request: &Request, observe: Observe) -> (Ended, Sight) {
+fn attempts(request: &Request, observe: Observe, room: Option<&Room>) -> (Ended, Sight) {
     let mut pause = Duration::from_millis(20);
     let mut attempt = 0;
     loop {
         let before = killed_for_memory();
-        let (mut ended, sight) = once(request, observe);
+        let (mut ended, sight) = once(request, observe, room);
         let again = match &ended {
             // The file is being written, or there was no room for another process.
             Ended::NotStarted(e) => attempt < 5 && is_passing(e),
@@ -306,9 +342,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(request: &Request, observe: Observe) -> io::Result<Running> {
+    fn start(request: &Request, observe: Observe, room: Option<&Room>) -> io::Result<Running> {
         let limits = limits(request);
-        let (mut command, line) = match supervisor::command(request.program, limits, observe)? {
+        let supervisor = supervisor::command(request.program, limits, observe, room)?;
+        let (mut command, line) = match supervisor {
             Some((command, line)) => (command, Some(line)),
             None => {
                 #[expect(clippy::disallowed_methods, reason = "this is where tools are run")]
@@ -348,7 +385,7 @@ impl Running {
     }
 }
 
-fn once(request: &Request, observe: Observe) -> (Ended, Sight) {
+fn once(request: &Request, observe: Observe, room: Option<&Room>) -> (Ended, Sight) {
     let nothing = Sight::default;
     if request.stop.asked() {
         return (Ended::Stopped, nothing());
@@ -356,7 +393,7 @@ fn once(request: &Request, observe: Observe) -> (Ended, Sight) {
     if let (Observe::Outside(own), false) = (observe, supervisor::is_possible()) {
         return without_supervisor(request, own);
     }
-    let mut running = match Running::start(request, observe) {
+    let mut running = match Running::start(request, observe, room) {
         Ok(running) => running,
         Err(e) => return (Ended::NotStarted(e), nothing()),
     };
@@ -414,7 +451,7 @@ fn without_supervisor(request: &Request, own: Option<&Path>) -> (Ended, Sight) {
         Ok((ended, trace)) => (ended, Sight { trace, blind: None }),
         Err(e) if is_passing(&e) => (Ended::NotStarted(e), Sight::default()),
         Err(e) => {
-            let (ended, sight) = once(request, Observe::No);
+            let (ended, sight) = once(request, Observe::No, None);
             (ended, Sight { blind: Some(e.to_string()), ..sight })
         }
     }

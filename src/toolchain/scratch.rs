@@ -1,14 +1,14 @@
-//! Temporary folders that are removed with their value; folders of a killed process are removed by
-//! a later run.
+//! Temporary folders that are removed with their value. All those of a process lie in one folder,
+//! and what a killed process leaves behind is removed by a later run.
 //!
-//! Each folder is locked while its process lives, so a folder whose lock is free belongs to a dead
+//! That folder is locked while its process lives, so one whose lock is free belongs to a dead
 //! process. This module does not know what the folders contain.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 
 use tempfile::TempDir;
 
@@ -18,24 +18,38 @@ use litmake_base::file;
 /// use it.
 const PREFIX: &str = "litmake-scratch-";
 
-/// A temporary folder that no later process mistakes for one that was left behind.
+/// Whether a path is that of a folder in which the temporary folders of some process lie.
+pub fn is_place(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+}
+
+/// The folder in which the temporary folders of a process lie. No later process mistakes it for one
+/// that was left behind.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct Place {
     // Dropped before the lock.
     dir: TempDir,
     _lock: File,
 }
 
-impl Scratch {
-    /// Makes a folder. The first call also removes the folders of dead processes.
-    pub fn new() -> io::Result<Scratch> {
+impl Place {
+    /// The folder of this process. It stays as long as somebody uses it. The first call also removes
+    /// the folders of dead processes.
+    pub fn of_the_process() -> io::Result<Arc<Place>> {
         static SWEEP: Once = Once::new();
-        let parent = std::env::temp_dir();
+        static PLACE: Mutex<Weak<Place>> = Mutex::new(Weak::new());
+        let parent = std::path::absolute(std::env::temp_dir())?;
         SWEEP.call_once(|| sweep(&parent));
-        Scratch::new_in(&parent)
+        let mut known = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = known.upgrade() {
+            return Ok(place);
+        }
+        let place = Arc::new(Place::new_in(&parent)?);
+        *known = Arc::downgrade(&place);
+        Ok(place)
     }
 
-    fn new_in(parent: &Path) -> io::Result<Scratch> {
+    fn new_in(parent: &Path) -> io::Result<Place> {
         loop {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
             // Another process may remove the folder before it is locked.
@@ -47,9 +61,31 @@ impl Scratch {
             let _ = lock.lock();
             let there = std::fs::metadata(dir.path());
             if there.is_ok_and(|m| lock.metadata().is_ok_and(|l| l.ino() == m.ino())) {
-                return Ok(Scratch { dir, _lock: lock });
+                return Ok(Place { dir, _lock: lock });
             }
         }
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+/// A temporary folder.
+#[derive(Debug)]
+pub struct Scratch {
+    // Dropped before the place.
+    dir: TempDir,
+    _place: Arc<Place>,
+}
+
+impl Scratch {
+    /// Makes a folder.
+    pub fn new() -> io::Result<Scratch> {
+        let place = Place::of_the_process()?;
+        let dir = tempfile::Builder::new().prefix("").tempdir_in(place.path())?;
+        Ok(Scratch { dir, _place: place })
     }
 
     /// The path of the folder.
@@ -108,7 +144,7 @@ mod tests {
                 }
             });
             for _ in 0..2000 {
-                let made = Scratch::new_in(parent.path()).map(|made| made.path().is_dir());
+                let made = Place::new_in(parent.path()).map(|made| made.path().is_dir());
                 assert!(matches!(made, Ok(true)), "{made:?}");
             }
             done.store(true, relaxed);
@@ -118,7 +154,7 @@ mod tests {
     #[test]
     fn only_folders_of_the_dead_are_swept() {
         let parent = tempfile::tempdir().expect("a folder");
-        let alive = Scratch::new_in(parent.path()).expect("a folder");
+        let alive = Place::new_in(parent.path()).expect("a folder");
         std::fs::write(alive.path().join("file"), "").expect("is written");
         let dead = parent.path().join(format!("{PREFIX}dead"));
         std::fs::create_dir_all(dead.join("inside")).expect("is made");

@@ -4,6 +4,7 @@
 //! It uses `ptrace`, which needs no privileges and no helper, and also works for static programs.
 //! It does not know what the programs do, nor what the files are used for.
 
+mod askers;
 mod calls;
 pub(super) mod filter;
 
@@ -28,8 +29,9 @@ use rustix::process::Resource;
 use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
+use super::scratch;
 use super::supervisor;
-use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property};
+use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
 
 /// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,6 +46,10 @@ pub enum Look {
     Content,
     /// The extended attributes.
     Attributes,
+    /// When the content changed, and whose it is.
+    Owner,
+    /// The same, and all else that tells equal files apart: inode, links, and the last change.
+    Identity,
 }
 
 /// A property of a process or its machine that a program can ask for.
@@ -57,6 +63,10 @@ pub enum Property {
     Processors,
     /// Those of [`LIMITS`].
     Limits,
+    /// The means by which the system grants or denies namespaces.
+    Namespaces,
+    /// The construction of the rooms in which tools run. No call asks for it.
+    Room,
 }
 
 impl Property {
@@ -67,6 +77,8 @@ impl Property {
             Property::User => "(the user)",
             Property::Processors => "(the number of processors)",
             Property::Limits => "(the limits of the process)",
+            Property::Namespaces => "(the namespaces that the system grants)",
+            Property::Room => "(the namespaces in which it runs)",
         }
     }
 }
@@ -86,6 +98,8 @@ pub struct Trace {
     pub unseen: BTreeSet<String>,
     /// Paths that programs changed and left so. Looks at them before the change are in `looked`.
     pub left: BTreeSet<PathBuf>,
+    /// Paths elsewhere that programs wanted to change, and were not allowed to.
+    pub refused: BTreeSet<PathBuf>,
 }
 
 impl Trace {
@@ -95,6 +109,7 @@ impl Trace {
         self.asked.extend(other.asked);
         self.unseen.extend(other.unseen);
         self.left.extend(other.left);
+        self.refused.extend(other.refused);
     }
 
     /// Takes out the paths that programs changed themselves and looked at, here or where `has_looked`
@@ -274,6 +289,9 @@ impl Call {
             })
     }
 }
+
+/// The errors by which a change is refused that could be made elsewhere, or by another user.
+const REFUSED: [c_int; 4] = [libc::EROFS, libc::EXDEV, libc::EPERM, libc::EACCES];
 
 fn connects(result: i64) -> bool {
     result == 0 || result == -i64::from(libc::EINPROGRESS)
@@ -491,11 +509,17 @@ impl Follower {
         if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= Some(0)) {
             self.trace.unseen.insert(hidden.to_string());
         }
+        let is_refused = |errno: &c_int| result == Some(-i64::from(*errno));
+        let is_refused = REFUSED.iter().any(is_refused) || wants_to_write(number, &args);
         for (Named { path, used }, before) in named {
             let existed = before.is_some();
             let failed = result.map_or(!existed, |result| result < 0);
             let path = self.plain(path);
+            if is_refused && used != Use::Runs && !self.is_own(&path) {
+                self.trace.refused.insert(path.clone());
+            }
             match used {
+                Use::Looks(Look::Owner | Look::Identity) if failed => {}
                 Use::Looks(look) => self.look(path, look, failed),
                 // A call that returned ran no program.
                 Use::Runs => self.look(path, Look::Kind, failed),
@@ -577,6 +601,13 @@ impl Follower {
 
     fn look(&mut self, path: PathBuf, look: Look, missed: bool) {
         if self.is_own(&path) || !path.is_absolute() || self.made.contains_key(&path) {
+            return;
+        }
+        // The folder around the own one has another name each time, and nothing else to find.
+        let around = self.own.as_ref().and_then(|own| own.parent());
+        if let Some(around) = around.filter(|around| scratch::is_place(around))
+            && (missed && path.starts_with(around) || path == around && look != Look::Names)
+        {
             return;
         }
         match realm(&path, look) {

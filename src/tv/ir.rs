@@ -5,7 +5,7 @@
 
 use litmake_isa::llvm::lex::tokens;
 use litmake_isa::llvm::module::{Block, Function, Module};
-use litmake_isa::llvm::types::{Type, begins};
+use litmake_isa::llvm::types::{Float, Type, begins};
 
 /// The deepest nesting of named types.
 const DEEPEST: usize = 16;
@@ -20,8 +20,8 @@ pub enum Scalar {
     Int(u8),
     /// A pointer.
     Pointer,
-    /// A number in floating point of so many bits.
-    Float(u8),
+    /// A number in floating point.
+    Float(Float),
 }
 
 impl Scalar {
@@ -29,7 +29,7 @@ impl Scalar {
         match ty {
             Type::Int(bits) => Some(Scalar::Int(*bits)),
             Type::Pointer(_) => Some(Scalar::Pointer),
-            Type::Float(bits) => Some(Scalar::Float(*bits)),
+            Type::Float(format) => Some(Scalar::Float(*format)),
             _ => None,
         }
     }
@@ -39,8 +39,7 @@ impl Scalar {
         match self {
             Scalar::Int(bits) => format!("i{bits}"),
             Scalar::Pointer => "ptr".into(),
-            Scalar::Float(32) => "float".into(),
-            Scalar::Float(_) => "double".into(),
+            Scalar::Float(format) => format.name().into(),
         }
     }
 
@@ -49,7 +48,7 @@ impl Scalar {
         match self {
             Scalar::Int(bits) => bits.div_ceil(8).next_power_of_two(),
             Scalar::Pointer => pointer / 8,
-            Scalar::Float(bits) => bits / 8,
+            Scalar::Float(format) => format.bits() / 8,
         }
     }
 }
@@ -59,10 +58,22 @@ impl Scalar {
 pub struct Param {
     /// Its name without the sigil.
     pub name: String,
-    /// Its type.
+    /// Its type, or that of a vector's lanes.
     pub scalar: Scalar,
+    /// How many lanes a vector has.
+    pub lanes: Option<u64>,
     /// Whether nothing else points at the same memory (`noalias`).
     pub noalias: bool,
+}
+
+impl Param {
+    /// The type as the language writes it.
+    pub fn text(&self) -> String {
+        match self.lanes {
+            None => self.scalar.text(),
+            Some(n) => format!("<{n} x {}>", self.scalar.text()),
+        }
+    }
 }
 
 /// The parameters and the result of a function.
@@ -84,7 +95,11 @@ impl Signature {
             let words = expanded(module, head);
             let view: Vec<&str> = words.iter().map(String::as_str).collect();
             let (ty, n) = Type::read(&view, module.pointer())?;
-            let scalar = Scalar::of(&ty)
+            let (of, lanes) = match &ty {
+                Type::Vector(n, of) if !matches!(**of, Type::Pointer(_)) => (&**of, Some(*n)),
+                ty => (ty, None),
+            };
+            let scalar = Scalar::of(of)
                 .ok_or_else(|| format!("unsupported: the parameter {name} is an aggregate"))?;
             if let Some(by) =
                 view[n..].iter().find(|w| matches!(**w, "byval" | "inalloca" | "preallocated"))
@@ -92,7 +107,8 @@ impl Signature {
                 return Err(format!("unsupported: the parameter {name} is `{by}`"));
             }
             let noalias = view[n..].contains(&"noalias");
-            params.push(Param { name: name[1..].trim_matches('"').to_string(), scalar, noalias });
+            let name = name[1..].trim_matches('"').to_string();
+            params.push(Param { name, scalar, lanes, noalias });
         }
         let (ty, returns) = result(module, &function.returns)?;
         let mut results = Vec::new();

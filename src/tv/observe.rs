@@ -276,7 +276,8 @@ fn record(values: &[(Scalar, Vec<String>)], prefix: &str) -> Vec<Vec<String>> {
                 out.push(line(&format!("{prefix}.w{i} = zext i{bits} {value} to i64")));
                 format!("i64 {prefix}.w{i}")
             }
-            Scalar::Float(bits) => {
+            Scalar::Float(format) => {
+                let bits = format.bits();
                 out.push(line(&format!(
                     "{prefix}.f{i} = bitcast {} {value} to i{bits}",
                     scalar.text()
@@ -302,7 +303,7 @@ impl Opaque {
             match ty {
                 Type::Int(bits) if bits <= 64 => Ok(Scalar::Int(bits)),
                 Type::Pointer(_) => Ok(Scalar::Pointer),
-                Type::Float(bits) => Ok(Scalar::Float(bits)),
+                Type::Float(format) => Ok(Scalar::Float(format)),
                 _ => Err(format!("unsupported: the call of {name}, with such a type")),
             }
         };

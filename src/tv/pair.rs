@@ -56,8 +56,13 @@ pub fn within(module: &Module) -> Vec<Pair> {
 }
 
 /// The pairs of two modules: functions that both have, by name. A `@src` in the first and a `@tgt` in
-/// the second are a pair, too.
+/// the second are a pair, too. A module that does not say how values lie in memory is for the other one's target.
 pub fn between(before: &Module, after: &Module) -> Vec<Pair> {
+    let with = |module: &Module, other: &Module| {
+        let layout = module.layout.or(other.layout);
+        Module { layout, ..module.clone() }
+    };
+    let (before, after) = (with(before, after), with(after, before));
     let pair = |name: &str, source: &str, target: &str| Pair {
         name: name.trim_start_matches('@').to_string(),
         source: Side { module: before.clone(), function: source.to_string() },

@@ -73,7 +73,7 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
     };
     add(&around.before, &mut lines, &mut init);
     let args = subject.signature.params.iter().zip(&setting.operands);
-    let args: Vec<String> = args.map(|(p, o)| format!("{} {o}", p.scalar.text())).collect();
+    let args: Vec<String> = args.map(|(p, o)| format!("{} {o}", p.text())).collect();
     let call =
         format!("call {} {} ({})", subject.signature.returns, subject.function, args.join(", "));
     match subject.signature.results[..] {
@@ -313,7 +313,7 @@ fn finish(
         },
         source: Source::new(subject.function.clone(), ""),
     };
-    if subject.observed.module.is_narrow {
+    if subject.observed.module.is_narrow() {
         test.add_features(Features { ptr32: true, ..Features::default() });
     }
     test

@@ -3,17 +3,18 @@
 //! The arguments are pointers to locations, which may be the same one unless `noalias` says otherwise, and numbers. The
 //! accesses of the functions are found by their code alone (`sim/touched`). It does not know contexts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use litmake_base::diag::Diag;
 use litmake_isa::llvm::module::{Function, Module};
+use litmake_isa::llvm::types;
 use litmake_litmus::{InitItem, InitValue, Place, Type, Value};
 use litmake_ops::tag;
 use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::ir::{Param, Read, Scalar, Signature, number, split, until_comma};
+use super::ir::{Param, Read, Scalar, Signature, expanded, number, split, until_comma};
 use super::observe::{Effect, Observed};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
@@ -140,7 +141,8 @@ impl Subjects {
         }
         one_scope([&mut source.observed, &mut target.observed])?;
         let (a, b) = (&source.signature, &target.signature);
-        let scalars = |s: &Signature| s.params.iter().map(|p| p.scalar).collect::<Vec<_>>();
+        let scalars =
+            |s: &Signature| s.params.iter().map(|p| (p.scalar, p.lanes)).collect::<Vec<_>>();
         if scalars(a) != scalars(b) {
             let words = "the functions have different parameters";
             return Err(Obstacle::Different(words.into()));
@@ -150,8 +152,36 @@ impl Subjects {
                 "the functions have results of different types".into(),
             ));
         }
-        if pair.source.module.is_narrow != pair.target.module.is_narrow {
-            return Err(Obstacle::Different("the modules have pointers of different sizes".into()));
+        let layouts = [&pair.source, &pair.target].map(|side| side.module.layout);
+        if layouts[0] != layouts[1] {
+            return Err(Obstacle::Different(
+                "the modules are for targets of different layouts".into(),
+            ));
+        }
+        let reached = [(&pair.source, &source), (&pair.target, &target)].map(|(side, subject)| {
+            let names = subject.observed.module.functions.keys();
+            let bodies = names.filter_map(|name| side.module.functions.get(name));
+            (&side.module, bodies.flat_map(|f| &f.blocks).flat_map(|b| &b.instructions))
+        });
+        let count = |of: fn(&[String]) -> bool| {
+            reached.clone().map(|(_, lines)| lines.filter(|line| of(line)).count())
+        };
+        let (copies, accesses) = (count(copies_volatile), count(accesses_volatile));
+        if copies[0] > copies[1] && accesses[0] < accesses[1] {
+            let words =
+                "volatile accesses in place of a volatile copy, of which the accesses are not told";
+            return Err(Obstacle::NotUnderstood(words.into()));
+        }
+        if layouts[0].is_some_and(|layout| layout.upper_first) {
+            let accessed: BTreeSet<u8> = reached
+                .into_iter()
+                .flat_map(|(module, lines)| lines.flat_map(|line| widths(module, line)))
+                .collect();
+            if accessed.len() > 1 {
+                let words =
+                    "unsupported: accesses of several sizes where the upper byte comes first";
+                return Err(Obstacle::NotUnderstood(words.into()));
+            }
         }
         let both = [&source.observed, &target.observed];
         let words = || both.into_iter().flat_map(|o| words(&o.module));
@@ -297,9 +327,22 @@ impl Subjects {
                         format!("@{}", setting.locations[at].name)
                     }
                 },
-                Scalar::Int(1) => (if numbers[i] == 0 { "false" } else { "true" }).to_string(),
-                Scalar::Int(_) => numbers[i].to_string(),
-                Scalar::Float(_) => format!("{}.5", i + 1),
+                scalar => {
+                    let number = |lane: u64| match scalar {
+                        Scalar::Int(1) => (numbers[i].wrapping_add(lane) & 1 == 1).to_string(),
+                        Scalar::Int(bits) => {
+                            (numbers[i].wrapping_add(lane) & mask(bits)).to_string()
+                        }
+                        Scalar::Float(_) | Scalar::Pointer => format!("{}.5", i as u64 + lane + 1),
+                    };
+                    let typed = |lane| format!("{} {}", scalar.text(), number(lane));
+                    match param.lanes {
+                        None => number(0),
+                        Some(n) => {
+                            format!("<{}>", (0..n).map(typed).collect::<Vec<_>>().join(", "))
+                        }
+                    }
+                }
             };
             setting.operands.push(operand);
         }
@@ -612,6 +655,37 @@ fn one_scope(functions: [&mut Observed; 2]) -> Result<(), Obstacle> {
 /// The instructions of all functions of a module.
 fn words(module: &Module) -> impl Iterator<Item = &Vec<String>> {
     module.functions.values().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions)
+}
+
+/// Whether an instruction copies or fills memory by accesses that are volatile.
+fn copies_volatile(line: &[String]) -> bool {
+    line.iter().any(|w| w.starts_with("@llvm.mem"))
+        && line.windows(3).any(|w| w.iter().map(String::as_str).eq(["i1", "true", ")"]))
+}
+
+/// Whether an instruction is one volatile access.
+fn accesses_volatile(line: &[String]) -> bool {
+    split(line).1.iter().take(3).any(|w| w == "volatile")
+}
+
+/// The bits of what an instruction accesses at once. Copies of memory are by bytes.
+fn widths(module: &Module, line: &[String]) -> Vec<u8> {
+    let accessed = match split(line).1 {
+        [op, rest @ ..] if op == "load" || op == "store" => rest,
+        [op, rest @ ..] if op == "atomicrmw" || op == "cmpxchg" => until_comma(rest).1,
+        _ => {
+            let copies = |w: &String| w.starts_with("@llvm.mem") || w.starts_with("@__atomic");
+            return if line.iter().any(copies) { vec![8] } else { Vec::new() };
+        }
+    };
+    let qualifier = |w: &&String| matches!(w.as_str(), "atomic" | "volatile" | "elementwise");
+    let from = accessed.iter().take_while(qualifier).count();
+    let accessed = expanded(module, &accessed[from..]);
+    let view: Vec<&str> = accessed.iter().map(String::as_str).collect();
+    match types::Type::read(&view, module.pointer()) {
+        Ok((ty, _)) => ty.scalars().into_iter().map(|scalar| scalar.bits).collect(),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Whether a value is undetermined. The aggregate that parts are put into is not looked at before they are, and of the

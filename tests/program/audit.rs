@@ -11,21 +11,29 @@ fn audited(place: &Scratch, more: &[&str]) -> (i32, Value) {
     place.json(&[&["cache", "audit", "--json", "--cache", "cache"], more].concat())
 }
 
-/// Lets a file be newer than all others.
-fn made_later(place: &Place, name: &str) {
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
-    let file = std::fs::File::options().append(true).open(place.path(name)).unwrap();
-    file.set_modified(later).unwrap();
+/// Two empty files with one time.
+fn two_files(place: &Place) {
+    for name in ["one", "two"] {
+        place.write(name, "");
+        let file = std::fs::File::options().append(true).open(place.path(name)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
 }
 
-/// litmake looks at no times of files, so a compiler that compares them is its blind spot.
+/// Makes one file of both.
+fn joined(place: &Place) {
+    std::fs::remove_file(place.path("one")).unwrap();
+    std::fs::hard_link(place.path("two"), place.path("one")).unwrap();
+}
+
+/// litmake does not look at the inodes for which a shell asks, so one that asks whether two names lead to
+/// one file is its blind spot.
 #[test]
 fn a_result_that_no_key_tells_from_another_is_found() {
     let place = Place::new(WRAPPED);
     place.write("bad.h", &format!("#ifdef WRONG\n{BAD}\n#endif\n"));
-    place.write("one", "");
-    place.write("two", "");
-    let script = "#!/bin/sh\nif [ %/one -nt %/two ]; then set -- -DWRONG \"$@\"; fi\nexec gcc -include %/bad.h \"$@\"\n";
+    two_files(&place);
+    let script = "#!/bin/sh\nif [ %/one -ef %/two ]; then set -- -DWRONG \"$@\"; fi\nexec gcc -include %/bad.h \"$@\"\n";
     place.write("cc.sh", script);
     assert_eq!(place.run("cache").status, 0);
     let (status, told) = audited(&place.0, &["--sample", "100%"]);
@@ -34,8 +42,7 @@ fn a_result_that_no_key_tells_from_another_is_found() {
         (told["made"].as_u64(), &told["with_probability"]),
         (told["claims"].as_u64(), &json!(1.0))
     );
-    std::fs::copy(place.path("two"), place.path("one")).unwrap();
-    made_later(&place, "one");
+    joined(&place);
     assert_eq!(place.run("cache").status, 0, "nothing tells it");
     let (status, text) =
         place.0.litmake(&["cache", "audit", "--sample", "100%", "--cache", "cache"]);
@@ -77,11 +84,10 @@ fn a_pipeline_audits_its_cache() {
     let place = Place::new(WRAPPED);
     // Not by `place.write`, in whose texts `%` is the folder.
     place.0.write("p.yaml", &format!("audit: 100%\n{PIPELINE}"));
-    place.write("one", "");
-    place.write("two", "");
+    two_files(&place);
     place.write(
         "cc.sh",
-        "#!/bin/sh\nif [ %/one -nt %/two ]; then set -- -O0 \"$@\" -O0; fi\nexec gcc \"$@\"\n",
+        "#!/bin/sh\nif [ %/one -ef %/two ]; then set -- -O0 \"$@\" -O0; fi\nexec gcc \"$@\"\n",
     );
     let run = || place.0.run(&["--cache", "cache"]);
     let (status, report) = run();
@@ -92,7 +98,7 @@ fn a_pipeline_audits_its_cache() {
         "{report:#}"
     );
     assert!(told["made"].as_u64() > Some(3), "{told}");
-    made_later(&place, "one");
+    joined(&place);
     let (status, report) = run();
     assert_eq!((status, &report["errors"][0]["stage"]), (3, &json!("code")), "{report:#}");
     let (status, said) = place.0.litmake(&["run", "p.yaml", "--cache", "cache"]);

@@ -5,7 +5,7 @@
 #![cfg(target_arch = "x86_64")]
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -157,6 +157,61 @@ const LOOKS: &[(&str, &str, Change, Change)] = &[
     ("a file that can be made", "touch %/on/file 2> /dev/null", |_| {}, |p| folder(p, "on")),
 ];
 
+/// The same for what tells equal files apart.
+const MARKS: &[(&str, &str, Change, Change)] = &[
+    (
+        "the time of a file",
+        "[ \"$(stat -t %/on | cut -d' ' -f13)\" = 1 ]",
+        |p| {
+            p.write("on", "x");
+            touch(p, "on", 0);
+        },
+        |p| touch(p, "on", 1),
+    ),
+    (
+        "a file that is newer than another",
+        "[ %/on -nt %/old ]",
+        |p| {
+            p.write("on", "x");
+            p.write("old", "x");
+            touch(p, "on", 0);
+            touch(p, "old", 1);
+        },
+        |p| touch(p, "on", 2),
+    ),
+    (
+        "the links to a file",
+        "[ \"$(ls -l %/on | cut -d' ' -f2)\" = 2 ]",
+        |p| p.write("on", "x"),
+        |p| std::fs::hard_link(p.path("on"), p.path("more")).unwrap(),
+    ),
+    (
+        "the inode of a file, in Python",
+        "! python3 -c 'import os; os._exit(os.stat(\"%/on\").st_ino != os.path.getsize(\"%/is\"))'",
+        |p| {
+            p.write("on", "x");
+            touch(p, "on", 0);
+            let inode = std::fs::metadata(p.path("on")).unwrap().ino();
+            std::fs::File::create(p.path("is")).unwrap().set_len(inode).unwrap();
+        },
+        |p| {
+            p.write("on", "x");
+            touch(p, "on", 0);
+        },
+    ),
+];
+
+/// Sets the time of a file to some seconds after the beginning of time.
+fn touch(place: &Place, name: &str, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    std::fs::File::options()
+        .append(true)
+        .open(place.path(name))
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
+}
+
 fn pipe(place: &Place, name: &str) {
     let made = Command::new("mkfifo").arg(place.path(name)).status().unwrap();
     assert!(made.success());
@@ -172,6 +227,17 @@ fn whatever_a_wrapper_looks_at() {
             };
             is_seen(what, WRAPPED, &before, change);
         }
+    }
+}
+
+#[test]
+fn times_and_links_and_inodes_that_are_asked_for() {
+    for (what, condition, before, change) in MARKS {
+        let before = |p: &Place| {
+            before(p);
+            p.write("cc.sh", &wrong_later_if(condition));
+        };
+        is_seen(what, WRAPPED, &before, change);
     }
 }
 
@@ -208,6 +274,54 @@ fn a_path_that_leads_out_of_the_own_folder() {
     for script in [wrong_if(is_there), wrong_later_if(is_there)] {
         let before = |p: &Place| p.write("cc.sh", &script);
         is_seen("a way out", WRAPPED, &before, &|p| p.write("on", ""));
+    }
+}
+
+/// Whether the system grants namespaces, so that compilers run in rooms.
+fn has_rooms() -> bool {
+    let granted = Command::new("unshare").args(["-Urmn", "true"]).output();
+    granted.is_ok_and(|out| out.status.success())
+}
+
+/// In the room of a compiler the host has another name, nothing is there that was not looked at, and
+/// nothing can be written outside of its own folder. What fails for that is made outside, and
+/// said to be.
+#[test]
+fn compilers_run_in_rooms() {
+    if !has_rooms() {
+        return;
+    }
+    let inside = "[ \"$(uname -n)\" = litmake ]";
+    let place = Place::new(WRAPPED);
+    // Some compilers look for their files in the folders around.
+    let around = "[ -e ../lib ] || true; ";
+    place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
+    let told = place.run("cache");
+    assert_eq!(told.status, 1, "it runs in a room: {}", told.said);
+    assert!(!told.said.contains("namespaces"), "{}", told.said);
+    // Where none are granted, the same compiler gives something else, under another key.
+    let denied = |cache: &str| {
+        let inner = place.command(cache, &[]);
+        let mut command = Command::new("unshare");
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\"";
+        command.args(["-Ur", "sh", "-c", script, "sh"]).arg(inner.get_program());
+        command.args(inner.get_args()).current_dir(place.0.dir());
+        let out = command.output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    for _ in 0..2 {
+        let (status, said) = denied("cache");
+        assert_eq!(status, Some(0), "{said}");
+        assert_eq!(said.matches("grants no namespaces").count(), 1, "{said}");
+    }
+    assert_eq!(place.run("cache").status, 1);
+    // A compiler that writes elsewhere does not work there.
+    place
+        .write("cc.sh", &format!("#!/bin/sh\necho > %/log.$$ && rm %/log.$$ && exec gcc \"$@\"\n"));
+    for _ in 0..2 {
+        let told = place.run("cache");
+        assert_eq!(told.status, 0, "{}", told.said);
+        assert!(told.said.contains("may depend on"), "{}", told.said);
     }
 }
 

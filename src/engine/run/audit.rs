@@ -174,7 +174,7 @@ impl Engine<'_> {
             out.not_made += 1;
             return None;
         }
-        let alias = work.normal(&item).map(|normal| self.alias_key(node, &normal));
+        let alias = self.alias(node, work, &item);
         let record = |key: Digest| {
             let kept = Kept::decode(&self.store.get_one(&key)?)?;
             kept.made.is_none().then_some(kept.cell)

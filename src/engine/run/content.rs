@@ -202,7 +202,12 @@ impl Engine<'_> {
     ) -> Vec<Result<Vec<Vec<u8>>, Failure>> {
         let this = &self.graph.nodes[node];
         let mut out: Vec<Result<Vec<Vec<u8>>, Failure>> = vec![Ok(Vec::new()); rows.len()];
-        for (j, cells) in this.inputs.iter().zip(inputs) {
+        let reads = |at: usize| !matches!(&this.work, Work::Map(work) if !work.reads(at));
+        for (at, (j, cells)) in this.inputs.iter().zip(inputs).enumerate() {
+            if !reads(at) {
+                out.iter_mut().flatten().for_each(|item| item.push(Vec::new()));
+                continue;
+            }
             let contents = self.contents(*j, shard, rows, cells);
             for (item, content) in out.iter_mut().zip(contents) {
                 match (&mut *item, content) {

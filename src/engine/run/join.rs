@@ -18,12 +18,15 @@ use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 
 /// Where a part lies, and its cell.
-type Placed = (u32, u32, Cell);
+pub(super) type Placed = (u32, u32, Cell);
+
+/// The parts of an item in a joined node; `None` for a part that is in no list.
+pub(super) type Joined = SmallVec<[Option<Placed>; 4]>;
 
 /// The results of an item's parts, if there are all that its work needs.
 pub(super) enum PartsRead {
-    /// For each joined node, a digest of the results of the parts.
-    All(SmallVec<[Digest; 4]>),
+    /// The parts in each joined node.
+    All(SmallVec<[Joined; 1]>),
     /// The cell of the item, where its work needs all parts and one has no result.
     Lacking(Cell),
 }
@@ -162,14 +165,13 @@ impl Engine<'_> {
         })
     }
 
-    /// The cells of an item's parts in a node, and their places there; `None` for a part that is in no
-    /// list.
+    /// The cells of an item's parts in a node, and their places there.
     pub(super) fn joined(
         &self,
         joined: usize,
         shard: usize,
         row: usize,
-    ) -> Result<SmallVec<[Option<Placed>; 4]>, Box<Diag>> {
+    ) -> Result<Joined, Box<Diag>> {
         let places = self.places(self.shape.root_index[joined], shard)?;
         let cells = self.whole(joined)?;
         let find = |place: &Option<(u32, u32)>| {
@@ -196,7 +198,7 @@ impl Engine<'_> {
         found.iter().map(content).collect()
     }
 
-    /// The results of an item's parts in all joined nodes; all failures of parts count as equal.
+    /// The results of an item's parts in all joined nodes.
     pub(super) fn parts_read(
         &self,
         node: usize,
@@ -207,22 +209,25 @@ impl Engine<'_> {
         let needs_all = matches!(&this.work, Work::Map(work) if work.needs_all_parts());
         let mut out = SmallVec::new();
         for j in &this.joined {
-            let mut key = Keyer::new("joined/1");
-            for found in self.joined(*j, shard, row).map_err(gone)? {
-                match found {
-                    Some((_, _, cell)) if cell.state.usable() => {
-                        key.add("part", &cell.content.0);
-                    }
-                    Some((_, _, cell)) if needs_all => {
-                        return Ok(PartsRead::Lacking(cell.handed_on()));
-                    }
-                    _ => {
-                        key.add("none", b"");
-                    }
-                }
+            let joined = self.joined(*j, shard, row).map_err(gone)?;
+            let lacking = joined.iter().flatten().find(|(_, _, cell)| !cell.state.usable());
+            if let (true, Some((_, _, cell))) = (needs_all, lacking) {
+                return Ok(PartsRead::Lacking(cell.handed_on()));
             }
-            out.push(key.finish());
+            out.push(joined);
         }
         Ok(PartsRead::All(out))
     }
+}
+
+/// A digest of the results of an item's parts in a node; all failures of parts count as equal.
+pub(super) fn digest(joined: &Joined) -> Digest {
+    let mut key = Keyer::new("joined/1");
+    for found in joined {
+        match found {
+            Some((_, _, cell)) if cell.state.usable() => key.add("part", &cell.content.0),
+            _ => key.add("none", b""),
+        }
+    }
+    key.finish()
 }

@@ -4,11 +4,13 @@ use std::time::UNIX_EPOCH;
 
 use smallvec::SmallVec;
 
-use super::join::PartsRead;
+use super::content::gone;
+use super::join::{self, Joined, PartsRead, Placed};
 use super::{Engine, lock};
-use crate::graph::Outcome;
+use crate::graph::{Forms, Map, Outcome, Work};
 use crate::rows::{Cell, Kept, State};
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::Failure;
 
 /// A result that is kept for a day only is computed again after this time, in milliseconds.
 const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
@@ -64,6 +66,9 @@ impl Engine<'_> {
         let this = &self.graph.nodes[node];
         let mut out: Vec<Digest> =
             this.inputs.iter().map(|j| self.shard_digest(*j, shard)).collect::<Option<_>>()?;
+        if self.sees_beyond_forms(node) {
+            out.push(self.shard_digest(self.shape.root_index[node], shard)?);
+        }
         for j in &this.joined {
             out.push(self.whole_digest(*j)?);
         }
@@ -86,7 +91,7 @@ impl Engine<'_> {
         key.finish()
     }
 
-    pub(crate) fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
+    fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
         Keyer::new("normal/1")
             .field("node", &self.shape.fingerprints[node].0)
             .field("input", &normal.0)
@@ -101,28 +106,92 @@ impl Engine<'_> {
         row: usize,
         inputs: &[Cell],
     ) -> Decision {
-        let mut digests = SmallVec::<[Digest; 4]>::new();
-        for cell in inputs {
-            if !cell.state.usable() {
-                return Decision::Settled(cell.handed_on());
-            }
-            digests.push(cell.content);
+        if let Some(cell) = inputs.iter().find(|cell| !cell.state.usable()) {
+            return Decision::Settled(cell.handed_on());
         }
-        if !self.graph.nodes[node].joined.is_empty() {
-            match self.parts_read(node, shard, row) {
-                Ok(PartsRead::All(parts)) => digests.extend(parts),
-                Ok(PartsRead::Lacking(cell)) => return Decision::Settled(cell),
-                Err(failure) => {
-                    let broke = Cell { state: State::Broke, content: Digest::of(b"") };
-                    let settled = self.settle(Outcome::Failed(failure));
-                    return Decision::Settled(settled.map_or(broke, |(cell, _)| cell));
-                }
+        match self.known_by(node, shard, row, inputs) {
+            Ok(decision) => decision,
+            Err(failure) => {
+                let broke = Cell { state: State::Broke, content: Digest::of(b"") };
+                let settled = self.settle(Outcome::Failed(failure));
+                Decision::Settled(settled.map_or(broke, |(cell, _)| cell))
             }
         }
+    }
+
+    fn known_by(
+        &self,
+        node: usize,
+        shard: usize,
+        row: usize,
+        inputs: &[Cell],
+    ) -> Result<Decision, Failure> {
+        let joined = match self.parts_read(node, shard, row)? {
+            PartsRead::All(joined) => joined,
+            PartsRead::Lacking(cell) => return Ok(Decision::Settled(cell)),
+        };
+        let settled = |content| Decision::Settled(Cell { state: State::Done, content });
+        if let Some(form) = self.form(node, (shard, row), inputs, &joined)? {
+            return Ok(settled(form));
+        }
+        let mut digests: SmallVec<[Digest; 4]> = inputs.iter().map(|cell| cell.content).collect();
+        if self.sees_beyond_forms(node) {
+            let root = self.root_of(node).map_err(gone)?;
+            digests.push(root.rows(shard)[row].content);
+        }
+        digests.extend(joined.iter().map(join::digest));
         let key = self.action_key(node, &digests);
-        match self.made_when_read(node) {
-            Some(_) => Decision::Settled(Cell { state: State::Done, content: key }),
+        Ok(match self.made_when_read(node) {
+            Some(_) => settled(key),
             None => Decision::Action(key),
-        }
+        })
+    }
+
+    /// The form of a result that is made when it is read, where it has one.
+    fn form(
+        &self,
+        node: usize,
+        (shard, row): (usize, usize),
+        inputs: &[Cell],
+        joined: &[Joined],
+    ) -> Result<Option<Digest>, Failure> {
+        let this = &self.graph.nodes[node];
+        let Some(forms) = self.forms(node) else { return Ok(None) };
+        let parts = this.joined.iter().zip(joined).flat_map(|(j, found)| {
+            let placed = |(s, r, cell): &Placed| (*j, *s as usize, *r as usize, *cell);
+            found.iter().flatten().map(placed)
+        });
+        let own = this.inputs.iter().zip(inputs).map(|(j, cell)| (*j, shard, row, *cell));
+        let from: SmallVec<[_; 8]> = own.chain(parts).collect();
+        let digests: SmallVec<[Digest; 8]> = from.iter().map(|(.., cell)| cell.content).collect();
+        forms.form(&digests, &|at| {
+            let (node, shard, row, cell) = from[at];
+            self.content(node, shard, row, cell)
+        })
+    }
+
+    pub(super) fn forms(&self, node: usize) -> Option<&dyn Forms> {
+        self.made_when_read(node)?.forms()
+    }
+
+    /// Whether items of equal forms may differ for the work of a node.
+    pub fn sees_beyond_forms(&self, node: usize) -> bool {
+        let this = &self.graph.nodes[node];
+        let asks = matches!(&this.work, Work::Map(work) if work.asks_forms());
+        !asks && this.inputs.iter().any(|j| self.forms(*j).is_some())
+    }
+
+    /// The key of the normal form of an item; `None` where the work has none, or the key of the action is
+    /// one of forms already.
+    pub(crate) fn alias(&self, node: usize, work: &dyn Map, item: &[Vec<u8>]) -> Option<Digest> {
+        let normal = (!self.goes_by_forms(node)).then(|| work.normal(item)).flatten()?;
+        Some(self.alias_key(node, &normal))
+    }
+
+    /// Whether the keys of a node's actions are made of forms alone.
+    pub(crate) fn goes_by_forms(&self, node: usize) -> bool {
+        let this = &self.graph.nodes[node];
+        let asks = matches!(&this.work, Work::Map(work) if work.asks_forms());
+        asks && this.inputs.iter().all(|j| self.forms(*j).is_some())
     }
 }

@@ -119,6 +119,7 @@ impl Engine<'_> {
     pub(super) fn distinct(&self, node: usize) -> Result<Root, Box<Diag>> {
         let inputs = &self.graph.nodes[node].inputs;
         let root = self.root_of(inputs[0])?;
+        let has_forms = self.forms(inputs[0]).is_some();
         let mut seen = FxHashSet::default();
         let mut entries = Vec::new();
         let mut origin = Vec::new();
@@ -127,10 +128,13 @@ impl Engine<'_> {
             let by = self.cells(inputs[1], shard)?;
             for (row, (item, by)) in items.iter().zip(&by).enumerate() {
                 if item.state.usable() && by.state.usable() && seen.insert(by.content) {
-                    entries.push(Entry {
-                        name: root.rows(shard)[row].name.clone(),
-                        content: item.content,
-                    });
+                    let Entry { name, content } = root.rows(shard)[row].clone();
+                    // Items of a list are told apart by more than their forms.
+                    let content = match has_forms {
+                        true => self.action_key(node, &[item.content, content]),
+                        false => item.content,
+                    };
+                    entries.push(Entry { name, content });
                     origin.push((shard as u32, row as u32));
                 }
             }

@@ -203,7 +203,7 @@ impl Engine<'_> {
             let mut alias = None;
             match &item {
                 Ok(item) => {
-                    alias = work.normal(item).map(|n| self.alias_key(unit.node, &n));
+                    alias = self.alias(unit.node, work, item);
                     if let Some(kept) = self.recall(alias.and_then(|a| self.store.get_one(&a))) {
                         let key = unit.missing[missing].0;
                         let value = &kept.encode();

@@ -6,6 +6,7 @@
 //! is one that poison may be. It does not know the other instructions of the thread.
 
 mod compute;
+mod float;
 mod memory;
 mod target;
 
@@ -40,6 +41,23 @@ const FLAGS: &[&str] = &[
     "nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign",
     // Under these, numbers in floating point may have other values than the one that is computed.
     "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc",
+];
+
+/// The intrinsics that compute each lane of a vector from the same lane of the arguments.
+const LANE_BY_LANE: &[&str] = &[
+    "llvm.umax",
+    "llvm.umin",
+    "llvm.smax",
+    "llvm.smin",
+    "llvm.ctpop",
+    "llvm.bswap",
+    "llvm.bitreverse",
+    "llvm.ctlz",
+    "llvm.fabs",
+    "llvm.abs",
+    "llvm.fmuladd",
+    "llvm.maxnum",
+    "llvm.minnum",
 ];
 
 /// Intrinsics that do nothing that other threads could see.
@@ -221,9 +239,9 @@ impl<'a> Lower<'a> {
     /// A type that is no aggregate, and its bits.
     fn scalar(&mut self) -> Read<(Type, u8)> {
         let ty = self.ty()?;
-        match ty {
-            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Ok((ty, bits)),
-            _ => Err("unsupported: arithmetic on aggregates".into()),
+        match lane(&ty).filter(|_| !matches!(ty, Type::Vector(..))) {
+            Some(bits) => Ok((ty, bits)),
+            None => Err("unsupported: arithmetic on aggregates".into()),
         }
     }
 
@@ -234,13 +252,13 @@ impl<'a> Lower<'a> {
         Ok((ty, bits))
     }
 
-    /// Two operands of one type, as pairs of their lanes, with the bits of a lane.
-    fn operands(&mut self) -> Read<(Vec<(Temp, Temp)>, u8)> {
+    /// Two operands of one type, as pairs of their lanes, with the type and the bits of a lane.
+    fn operands(&mut self) -> Read<(Vec<(Temp, Temp)>, Type, u8)> {
         let (ty, bits) = self.lanes()?;
         let a = self.value(&ty)?;
         self.expect(",")?;
         let b = self.value(&ty)?;
-        Ok((a.into_iter().zip(b).collect(), bits))
+        Ok((a.into_iter().zip(b).collect(), ty, bits))
     }
 
     fn number(&mut self) -> Read<u64> {
@@ -308,18 +326,18 @@ impl<'a> Lower<'a> {
                 let loc = self.symbols.location(name[1..].trim_matches('"'));
                 vec![self.e.val(Val::Ptr { loc, off: 0 })]
             }
-            number if matches!(ty, Type::Float(_)) => {
-                let bits = float(number, ty);
-                let bits = bits.ok_or_else(|| format!("unsupported: the operand `{number}`"))?;
-                vec![self.e.int(bits)]
-            }
             number => {
-                let bits = match (ty, number.parse::<i128>(), number.parse::<u128>()) {
+                let value = match (ty, number.parse::<i128>(), number.parse::<u128>()) {
                     (Type::Int(bits), Ok(n), _) => self.e.int(n as u128 & mask(*bits)),
                     (Type::Int(bits), _, Ok(n)) => self.e.int(n & mask(*bits)),
+                    (Type::Float(format), ..)
+                        if let Some(value) = float::constant(&mut self.e, number, *format) =>
+                    {
+                        value
+                    }
                     _ => return Err(format!("unsupported: the operand `{number}`")),
                 };
-                vec![bits]
+                vec![value]
             }
         })
     }
@@ -651,10 +669,22 @@ impl<'a> Lower<'a> {
     ) -> Read<Vec<Temp>> {
         let arg = |i: usize| args.get(i).ok_or("too few arguments").and_then(|(_, v)| first(v));
         let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
-        let bits = match ty {
-            Type::Int(bits) | Type::Float(bits) => *bits,
-            _ => self.pointer,
-        };
+        // Without the types: `llvm.maxnum` of `llvm.maxnum.f32`.
+        let base = name.match_indices('.').nth(1).map_or(name, |(at, _)| &name[..at]);
+        if let Type::Vector(n, of) = ty
+            && LANE_BY_LANE.contains(&base)
+        {
+            let mut lanes = Vec::new();
+            for i in 0..*n as usize {
+                let lane = |(_, values): &(Type, Vec<Temp>)| {
+                    Some(((**of).clone(), vec![*values.get(i).or(values.first())?]))
+                };
+                let args: Vec<_> = args.iter().filter_map(lane).collect();
+                lanes.extend(self.intrinsic(name, of, &args, literals)?);
+            }
+            return Ok(lanes);
+        }
+        let bits = lane(ty).unwrap_or(self.pointer);
         let plain = [
             ("llvm.umax.", BinOp::MaxU),
             ("llvm.umin.", BinOp::MinU),
@@ -686,9 +716,20 @@ impl<'a> Lower<'a> {
             return Ok(vec![self.e.bin_int(BinOp::And, arg(0)?, mask(bits - 1), bits)]);
         }
         // It may be rounded once or twice.
-        if starts(&["llvm.fmuladd."]) {
-            let product = self.e.bin(BinOp::FloatMul, arg(0)?, arg(1)?, bits);
-            return Ok(vec![self.e.bin(BinOp::FloatAdd, product, arg(2)?, bits)]);
+        if let ("llvm.fmuladd", Some(format)) = (base, ty.format()) {
+            let product = float::bin(&mut self.e, BinOp::FloatMul, arg(0)?, arg(1)?, format);
+            return Ok(vec![float::bin(&mut self.e, BinOp::FloatAdd, product, arg(2)?, format)]);
+        }
+        if let ("llvm.maxnum" | "llvm.minnum", Some(format)) = (base, ty.format()) {
+            let greater = base == "llvm.maxnum";
+            return Ok(vec![float::extreme(&mut self.e, greater, arg(0)?, arg(1)?, format)]);
+        }
+        if base == "llvm.ptrmask" {
+            // A mask of fewer bits than a pointer leaves those above it.
+            let width = args.get(1).and_then(|(ty, _)| lane(ty)).unwrap_or(self.pointer);
+            let above = mask(self.pointer) & !mask(width);
+            let kept = self.e.bin_int(BinOp::Or, arg(1)?, above, self.pointer);
+            return Ok(vec![self.e.bin(BinOp::And, arg(0)?, kept, self.pointer)]);
         }
         if starts(&["llvm.abs."]) {
             let (a, zero) = (arg(0)?, self.e.int(0));
@@ -731,21 +772,9 @@ fn one(values: &[Temp]) -> Read<Temp> {
 /// The bits of a scalar, or of a vector's lanes.
 fn lane(ty: &Type) -> Option<u8> {
     match ty {
-        Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => Some(*bits),
+        Type::Int(bits) | Type::Pointer(bits) => Some(*bits),
+        Type::Float(format) => Some(format.bits()),
         Type::Vector(_, of) => lane(of),
         _ => None,
     }
-}
-
-/// The bits of a number in floating point: as a decimal number, or by the bits that it has as a `double`, whichever
-/// type it has.
-fn float(text: &str, ty: &Type) -> Option<u128> {
-    let number = match text.strip_prefix("0x") {
-        Some(bits) => f64::from_bits(u64::from_str_radix(bits, 16).ok()?),
-        None => text.parse().ok().filter(|_| text.contains('.'))?,
-    };
-    Some(match ty {
-        Type::Float(32) => (number as f32).to_bits().into(),
-        _ => number.to_bits().into(),
-    })
 }

@@ -27,8 +27,25 @@ pub struct Module {
     pub groups: BTreeMap<String, Vec<String>>,
     /// Whether it says what may be assumed (`llvm.assume`), which is left out.
     pub assumes: bool,
-    /// Whether pointers have 32 bits. Only the module says so.
-    pub is_narrow: bool,
+    /// How values lie in memory, if it says so.
+    pub layout: Option<Layout>,
+}
+
+/// How values lie in a target's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Pointers have 32 bits; otherwise 64.
+    pub narrow: bool,
+    /// The upper byte of a number comes first.
+    pub upper_first: bool,
+}
+
+impl Layout {
+    fn read(text: &str) -> Layout {
+        let mut parts = text.trim_matches('"').split('-');
+        let upper_first = parts.clone().any(|part| part == "E");
+        Layout { narrow: parts.any(|part| part.starts_with("p:32:")), upper_first }
+    }
 }
 
 /// A function without a body.
@@ -77,7 +94,12 @@ const MARKS: &[&str] = &[
 impl Module {
     /// The number of bits in a pointer.
     pub fn pointer(&self) -> u8 {
-        if self.is_narrow { 32 } else { 64 }
+        if self.is_narrow() { 32 } else { 64 }
+    }
+
+    /// Whether pointers have 32 bits.
+    pub fn is_narrow(&self) -> bool {
+        self.layout.is_some_and(|layout| layout.narrow)
     }
 
     /// Reads a dump; the error is for people.
@@ -88,8 +110,7 @@ impl Module {
         while let Some(line) = lines.next() {
             let mut words = tokens(line);
             if let Some(layout) = line.strip_prefix("target datalayout = ") {
-                let mut parts = layout.trim_matches('"').split('-');
-                module.is_narrow = parts.any(|part| part.starts_with("p:32:"));
+                module.layout = Some(Layout::read(layout));
             }
             match words[..] {
                 ["define", ..] => {
@@ -368,9 +389,11 @@ attributes #1 = { memory(read) }
         assert_eq!(text(2, 0), "ret void");
         assert_eq!(module.types["%struct.pair"].join(" "), "{ i32 , i32 }");
         assert!(module.variables.contains_key("@x"));
-        assert!(!module.is_narrow);
+        assert_eq!(module.layout, None);
         let layout = "target datalayout = \"e-m:e-p:32:32-Fi8-i64:64\"\n";
-        assert!(Module::read(&(layout.to_string() + TEXT)).expect("reads").is_narrow);
+        let module = Module::read(&(layout.to_string() + TEXT)).expect("reads");
+        assert_eq!(module.layout, Some(Layout { narrow: true, upper_first: false }));
+        assert!(Layout::read("\"E-m:e-i64:64-n32:64\"").upper_first);
     }
 
     #[test]

@@ -58,6 +58,22 @@ fn arithmetic_is_within_the_width() {
         ("%r = fcmp ogt float 2.000000e+00, 1.000000e+00", 1),
         ("%r = fcmp one float 1.000000e+00, 1.000000e+00", 0),
         ("%r = fcmp ueq float 1.000000e+00, 1.000000e+00", 1),
+        // 16 bits, in both formats; the bits by IEEE 754 and, for `bfloat`, from those of `float`.
+        ("%r = fadd half 0xH3C00, 0xH3800", 0x3e00),
+        ("%r = fadd half 1.000000e+00, 5.000000e-01", 0x3e00),
+        ("%r = fadd bfloat 0xR3F80, 5.000000e-01", 0x3fc0),
+        ("%r = fdiv bfloat 0xR3F80, 0xR4040", 0x3eab),
+        ("%r = fmul bfloat 0xR3F81, 0xR3F81", 0x3f82),
+        ("%r = fpext half 0xH3555 to float", 0x3eaa_a000),
+        ("%r = fpext bfloat 0xR3F80 to double", 0x3ff0_0000_0000_0000),
+        ("%r = fptrunc float 0x3FD5555560000000 to bfloat", 0x3eab),
+        ("%r = sitofp i8 -1 to half", 0xbc00),
+        ("%r = uitofp i16 257 to bfloat", 0x4380),
+        ("%r = fptosi bfloat 0xRC020 to i8", 0xfe),
+        ("%r = fcmp olt half 0xHBC00, 0xH3C00", 1),
+        ("%r = fcmp ogt bfloat 0xRBF80, 0xR3F80", 0),
+        ("%r = call float @llvm.maxnum.f32(float 0x7FF8000000000000, float 1.0)", 0x3f80_0000),
+        ("%r = call half @llvm.minnum.f16(half 0xH3C00, half 0xHBC00)", 0xbc00),
         // Of a NaN nothing is true but that it is none.
         ("%r = fcmp olt double 0x7FF8000000000000, 1.000000e+00", 0),
         ("%r = fcmp ult double 0x7FF8000000000000, 1.000000e+00", 1),
@@ -196,8 +212,45 @@ fn vectors_are_computed_lane_by_lane() {
             0x4060_0000,
         ),
         ("%w = zext <2 x i32> %v to <2 x i64>\n%r = extractelement <2 x i64> %w, i32 1", 1),
+        (
+            "%m = call <2 x i32> @llvm.umax.v2i32(<2 x i32> %v, <2 x i32> <i32 2, i32 2>)\n%r = bitcast <2 x i32> %m to i64",
+            0x2_0000_0003,
+        ),
     ] {
         assert_eq!(value(&(vector.to_string() + text)), expected, "{text}");
+    }
+}
+
+/// The value that a read-modify-write leaves, by the language's reference.
+#[test]
+fn operations_of_read_modify_writes() {
+    for (old, operation, new) in [
+        ("i32 5", "uinc_wrap ptr @x, i32 6", 6),
+        ("i32 5", "uinc_wrap ptr @x, i32 5", 0),
+        ("i32 -1", "uinc_wrap ptr @x, i32 -1", 0),
+        ("i32 2", "udec_wrap ptr @x, i32 3", 1),
+        ("i32 0", "udec_wrap ptr @x, i32 3", 3),
+        ("i32 5", "udec_wrap ptr @x, i32 3", 3),
+        ("i32 5", "usub_cond ptr @x, i32 3", 2),
+        ("i32 5", "usub_cond ptr @x, i32 7", 5),
+        ("i32 5", "usub_sat ptr @x, i32 3", 2),
+        ("i32 5", "usub_sat ptr @x, i32 7", 0),
+        ("i32 6", "nand ptr @x, i32 3", 0xffff_fffd),
+        ("float 1.5", "fmax ptr @x, float 2.0", 0x4000_0000),
+        ("float 1.5", "fmin ptr @x, float 2.0", 0x3fc0_0000),
+        ("float 0x7FF8000000000000", "fmin ptr @x, float 2.0", 0x4000_0000),
+        ("bfloat 1.5", "fadd ptr @x, bfloat 2.0", 0x4060),
+        ("half 1.5", "xchg ptr @x, half 2.0", 0x4000),
+    ] {
+        let bits = if operation.contains("half") || operation.contains("bfloat") { 16 } else { 32 };
+        let mut machine = Machine::default();
+        machine.run(
+            &WIDE,
+            &format!(
+                "store {old}, ptr @x\n%o = atomicrmw {operation} seq_cst\n%r = load i{bits}, ptr @x"
+            ),
+        );
+        assert_eq!(machine.reg("%r"), new, "{old}: {operation}");
     }
 }
 
@@ -240,7 +293,11 @@ fn what_is_not_understood_is_named() {
         ("call void asm sideeffect \"dmb ish\", \"\"()", "dmb ish"),
         ("%r = alloca i32", "stack slot"),
         ("%r = load atomic i32, ptr @x syncscope(\"agent\") acquire", "agent"),
-        ("%r = atomicrmw fmax ptr @x, float 1.0 seq_cst", "fmax"),
+        ("%r = atomicrmw fmaximum ptr @x, float 1.0 seq_cst", "fmaximum"),
+        ("%r = sitofp i32 1 to bfloat", "rounded once"),
+        // Beside plain vectors, which are accessed by lanes, it would be torn.
+        ("%r = atomicrmw fadd ptr @x, <2 x half> zeroinitializer seq_cst", "aggregates"),
+        ("%r = load fp128, ptr @x", "fp128"),
     ] {
         let message = refusal(text);
         assert!(message.contains("unsupported") && message.contains(part), "{text}: {message}");

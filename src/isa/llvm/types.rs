@@ -18,8 +18,8 @@ pub enum Type {
     Int(u8),
     /// Of so many bits.
     Pointer(u8),
-    /// A number in floating point: 32 or 64 bits.
-    Float(u8),
+    /// A number in floating point.
+    Float(Float),
     /// So many elements of a type.
     Array(u64, Box<Type>),
     /// The same, to compute with: so many lanes of whole bytes.
@@ -33,6 +33,46 @@ pub enum Type {
     },
 }
 
+/// A format of numbers in floating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Float {
+    /// 16 bits, of which 10 are digits.
+    Half,
+    /// 16 bits, the upper half of [`Float::Single`].
+    Brain,
+    /// 32 bits.
+    Single,
+    /// 64 bits.
+    Double,
+}
+
+impl Float {
+    const ALL: [Float; 4] = [Float::Half, Float::Brain, Float::Single, Float::Double];
+
+    /// The word of the language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Float::Half => "half",
+            Float::Brain => "bfloat",
+            Float::Single => "float",
+            Float::Double => "double",
+        }
+    }
+
+    fn named(word: &str) -> Option<Float> {
+        Float::ALL.into_iter().find(|format| format.name() == word)
+    }
+
+    /// How many bits a number has.
+    pub fn bits(self) -> u8 {
+        match self {
+            Float::Half | Float::Brain => 16,
+            Float::Single => 32,
+            Float::Double => 64,
+        }
+    }
+}
+
 /// A part of a value that is no aggregate: its bits, and its place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scalar {
@@ -44,7 +84,8 @@ pub struct Scalar {
 
 /// Whether a token begins a type.
 pub fn begins(token: &str) -> bool {
-    matches!(token, "void" | "ptr" | "{" | "[" | "<" | "float" | "double" | "half" | "metadata")
+    matches!(token, "void" | "ptr" | "{" | "[" | "<" | "metadata")
+        || Float::named(token).is_some()
         || integer(token).is_some()
 }
 
@@ -63,7 +104,8 @@ impl Type {
         match self {
             Type::Void => 0,
             Type::Int(bits) => u64::from(bits.div_ceil(8)).next_power_of_two(),
-            Type::Pointer(bits) | Type::Float(bits) => u64::from(bits / 8),
+            Type::Pointer(bits) => u64::from(bits / 8),
+            Type::Float(format) => u64::from(format.bits() / 8),
             Type::Array(n, of) => of.size().saturating_mul(*n),
             Type::Vector(n, of) => of.size().saturating_mul(*n).next_power_of_two(),
             Type::Struct { .. } => round(self.end(), self.align()),
@@ -138,9 +180,8 @@ impl Type {
     fn collect(&self, at: u64, out: &mut Vec<Scalar>) {
         match self {
             Type::Void => {}
-            Type::Int(bits) | Type::Pointer(bits) | Type::Float(bits) => {
-                out.push(Scalar { bits: *bits, at });
-            }
+            Type::Int(bits) | Type::Pointer(bits) => out.push(Scalar { bits: *bits, at }),
+            Type::Float(format) => out.push(Scalar { bits: format.bits(), at }),
             Type::Array(..) | Type::Vector(..) | Type::Struct { .. } => {
                 for i in 0..self.parts() {
                     if let Some(part) = self.part(i) {
@@ -148,6 +189,15 @@ impl Type {
                     }
                 }
             }
+        }
+    }
+
+    /// The format of a number in floating point, or of a vector's lanes.
+    pub fn format(&self) -> Option<Float> {
+        match self {
+            Type::Float(format) => Some(*format),
+            Type::Vector(_, of) => of.format(),
+            _ => None,
         }
     }
 
@@ -210,8 +260,6 @@ fn plain(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), St
     match tokens {
         ["void", ..] => Ok((Type::Void, 1)),
         ["ptr", ..] => Ok((Type::Pointer(pointer), 1)),
-        ["float", ..] => Ok((Type::Float(32), 1)),
-        ["double", ..] => Ok((Type::Float(64), 1)),
         ["{", ..] => {
             let (fields, n) = list(&tokens[1..], "}", pointer, depth)?;
             bounded(Type::Struct { fields, packed: false }, n + 1)
@@ -247,6 +295,7 @@ fn plain(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), St
                 _ => Err("expected `]` behind an array's type".into()),
             }
         }
+        [word, ..] if let Some(format) = Float::named(word) => Ok((Type::Float(format), 1)),
         [word, ..] => match integer(word) {
             Some(bits @ 1..=128) => Ok((Type::Int(bits as u8), 1)),
             Some(_) => Err(format!("unsupported: integers such as `{word}`")),
@@ -325,7 +374,7 @@ mod tests {
         for (text, why) in [
             ("<vscale x 2 x i32>", "vectors"),
             ("<8 x i1>", "lanes"),
-            ("half", "half"),
+            ("fp128", "fp128"),
             ("i256", "i256"),
         ] {
             let e = Type::read(&tokens(text), 64).expect_err(text);

@@ -1,4 +1,4 @@
-//! Numbers in floating point: values of 32 or 64 bits, as IEEE 754 has them, rounded to the nearest
+//! Numbers in floating point: values of 16, 32 or 64 bits, as IEEE 754 has them, rounded to the nearest
 //! and then to even. It knows bits alone: no type, no register.
 
 use super::sign_extend;
@@ -13,9 +13,42 @@ fn number64(x: f64) -> Option<u128> {
     (!x.is_nan()).then(|| x.to_bits().into())
 }
 
-/// The number that bits stand for. One of 32 bits is one of 64 bits, too.
+/// The bits of the number of 16 bits that is nearest to one of 64.
+fn number16(x: f64) -> Option<u128> {
+    let sign = u128::from(x.is_sign_negative()) << 15;
+    let size = x.abs();
+    let exponent = (size.to_bits() >> 52) as i32 - 1023;
+    let bits = match exponent {
+        _ if x.is_nan() => return None,
+        // From half way between the greatest number and the next power of two on, it is infinite.
+        _ if size >= 65520.0 => 0x7c00,
+        // Below the least normal number the steps are equal.
+        ..-14 => (size * f64::from(1 << 24)).round_ties_even() as u128,
+        // A number that is rounded up to the next power of two has the next exponent.
+        _ => {
+            let digits = (size * 2f64.powi(10 - exponent)).round_ties_even() as u128;
+            (((exponent + 14) as u128) << 10) + digits
+        }
+    };
+    Some(sign | bits)
+}
+
+/// The number that 16 bits stand for.
+fn decode16(bits: u128) -> f64 {
+    let (exponent, digits) = ((bits >> 10 & 31) as i32, (bits & 1023) as f64);
+    let size = match exponent {
+        0 => digits / f64::from(1 << 24),
+        31 if digits == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + digits) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 & 1 == 1 { -size } else { size }
+}
+
+/// The number that bits stand for. One of fewer bits is one of 64 bits, too.
 fn decode(bits: u128, width: u8) -> Option<f64> {
     match width {
+        16 => Some(decode16(bits)),
         32 => Some(f64::from(f32::from_bits(bits as u32))),
         64 => Some(f64::from_bits(bits as u64)),
         _ => None,
@@ -26,6 +59,9 @@ fn decode(bits: u128, width: u8) -> Option<f64> {
 pub fn from_int(v: u128, from: u8, signed: bool, width: u8) -> Option<u128> {
     let v = v & mask(from);
     match (signed, width) {
+        // Of more digits than 64 bits hold, the number is infinite in 16.
+        (true, 16) => number16(sign_extend(v, from) as f64),
+        (false, 16) => number16(v as f64),
         (true, 32) => number32(sign_extend(v, from) as f32),
         (true, 64) => number64(sign_extend(v, from) as f64),
         (false, 32) => number32(v as f32),
@@ -51,6 +87,7 @@ pub fn to_int(v: u128, from: u8, signed: bool, width: u8) -> Option<u128> {
 pub fn resize(v: u128, from: u8, width: u8) -> Option<u128> {
     let x = decode(v & mask(from), from)?;
     match width {
+        16 => number16(x),
         32 => number32(x as f32),
         64 => number64(x),
         _ => None,
@@ -60,8 +97,8 @@ pub fn resize(v: u128, from: u8, width: u8) -> Option<u128> {
 /// A sum, difference, product or quotient.
 pub fn arithmetic(op: BinOp, a: u128, b: u128, width: u8) -> Option<u128> {
     macro_rules! result {
-        ($float:ty, $bits:ty) => {{
-            let (x, y) = (<$float>::from_bits(a as $bits), <$float>::from_bits(b as $bits));
+        ($x:expr, $y:expr) => {{
+            let (x, y) = ($x, $y);
             match op {
                 BinOp::FloatAdd => x + y,
                 BinOp::FloatSub => x - y,
@@ -72,8 +109,10 @@ pub fn arithmetic(op: BinOp, a: u128, b: u128, width: u8) -> Option<u128> {
         }};
     }
     match width {
-        32 => number32(result!(f32, u32)),
-        64 => number64(result!(f64, u64)),
+        // Rounded twice, which changes nothing: 64 bits have more than twice the digits of 16.
+        16 => number16(result!(decode16(a), decode16(b))),
+        32 => number32(result!(f32::from_bits(a as u32), f32::from_bits(b as u32))),
+        64 => number64(result!(f64::from_bits(a as u64), f64::from_bits(b as u64))),
         _ => None,
     }
 }
@@ -159,7 +198,48 @@ mod tests {
         assert_eq!(arithmetic(BinOp::FloatSub, f(1.5), f(1.25), 32), Some(0x3e80_0000));
         let infinity = f(f32::INFINITY);
         assert_eq!(arithmetic(BinOp::FloatSub, infinity, infinity, 32), None);
-        assert_eq!(arithmetic(BinOp::FloatAdd, 1, 2, 16), None);
+        assert_eq!(arithmetic(BinOp::FloatAdd, 1, 2, 8), None);
+    }
+
+    /// Bits from the tables of IEEE 754 for binary16.
+    #[test]
+    fn numbers_of_16_bits() {
+        for (x, bits) in [
+            (0.0, 0),
+            (-0.0, 0x8000),
+            (1.0, 0x3c00),
+            (-2.0, 0xc000),
+            (65504.0, 0x7bff),
+            (65519.0, 0x7bff),
+            (65520.0, 0x7c00),
+            (1e300, 0x7c00),
+            (f64::NEG_INFINITY, 0xfc00),
+            (2f64.powi(-14), 0x0400),
+            (2f64.powi(-24), 0x0001),
+            (2f64.powi(-25), 0x0000),
+            (1.5 * 2f64.powi(-24), 0x0002),
+            (1.0 / 3.0, 0x3555),
+            // Half way, to the even one; and up into the next power of two.
+            (2049.0, 0x6800),
+            (2051.0, 0x6802),
+            (1.0 - 2f64.powi(-12), 0x3c00),
+        ] {
+            assert_eq!(resize(d(x), 64, 16), Some(bits), "{x}");
+        }
+        // Every number of 16 bits is one of 32 and of 64 bits, and comes back.
+        for bits in (0..0x1_0000u128).filter(|bits| bits & 0x7c00 != 0x7c00 || bits & 1023 == 0) {
+            for width in [32, 64] {
+                let wide = resize(bits, 16, width).unwrap();
+                assert_eq!(resize(wide, width, 16), Some(bits), "{bits:#x}");
+            }
+        }
+        assert_eq!(resize(0x7e00, 16, 32), None);
+        assert_eq!(arithmetic(BinOp::FloatAdd, 0x6800, 0x3c00, 16), Some(0x6800));
+        assert_eq!(arithmetic(BinOp::FloatDiv, 0x3c00, 0x4200, 16), Some(0x3555));
+        assert_eq!(from_int(65519, 32, false, 16), Some(0x7bff));
+        assert_eq!(from_int(u128::from(u64::MAX), 64, true, 16), Some(0xbc00));
+        assert_eq!(to_int(0xc100, 16, true, 32), Some(0xffff_fffe));
+        assert_eq!(compare(BinOp::FloatLt, 0xbc00, 0x3c00, 16), Some(true));
     }
 
     #[test]

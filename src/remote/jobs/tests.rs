@@ -197,7 +197,18 @@ fn that_no_worker_has_a_property_is_said_at_once() {
     assert_eq!(failed(send(&client, false).recv_timeout(LONG).unwrap()), "gone");
     let said = client.take_notices().join("\n");
     assert!(said.contains("no pool `none`") && said.contains("--remote-platform"), "{said}");
-    assert_eq!(store.calls("execute"), 1);
+    assert_eq!(store.calls("execute"), 2);
+}
+
+#[test]
+fn what_another_job_has_uploaded_meanwhile_is_no_property_that_no_worker_has() {
+    let store = Store::default();
+    let server = start(&store, &Rules { queue: Queue::MissedBlobs, ..rules(honest) }, 0, None);
+    let client = client(&server, 60);
+    let done = send(&client, false).recv_timeout(LONG).unwrap();
+    assert!(matches!(done, Executed::Made(_)), "{:?}", client.take_notices());
+    assert!(client.is_open());
+    assert_eq!(store.calls("execute"), 2);
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub enum Queue {
     IsSilent,
     /// The same, and the first action is forgotten.
     Forgets,
+    /// A blob of the first one is missing, which others have uploaded by the time that somebody asks.
+    MissedBlobs,
     /// No worker is of the kind that is asked for.
     HasNoSuchWorker,
 }
@@ -546,12 +548,13 @@ impl Execution for Serving {
         use reapi::execution_stage::Value::{Executing, Queued};
         let again = self.store.calls("execute") > 1;
         let stages = match self.rules.queue {
+            Queue::MissedBlobs if !again => return Err(Status::failed_precondition("a blob")),
             Queue::HasNoSuchWorker => return Err(Status::failed_precondition("no pool `none`")),
             Queue::Stands => vec![Queued],
             Queue::LosesWorkers => vec![Queued, Executing, Queued],
             Queue::IsSilent => vec![Queued, Executing],
             Queue::Forgets if !again => vec![Queued, Executing],
-            Queue::Moves | Queue::Forgets => {
+            Queue::Moves | Queue::Forgets | Queue::MissedBlobs => {
                 let list = vec![state(Queued), self.done(worker, &request)?].into_iter();
                 return Ok(Response::new(Operations { list, open: false }));
             }

@@ -137,7 +137,8 @@ fn differences(run: &Ran, i: usize) -> Differences {
         out.arch = profile.arch.name().to_string();
         out.variables = profile.variables.clone();
     }
-    each_row(run.engine, run.built.node_of[i], Verdict::decode, |_, verdict| {
+    let known = &mut run.verdicts.borrow_mut();
+    each_row(run.engine, run.built.node_of[i], known, Verdict::decode, |_, verdict| {
         out.compared += 1;
         let positive = u64::from(!verdict.positive.is_empty());
         if verdict.undefined {

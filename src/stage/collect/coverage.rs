@@ -39,11 +39,17 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
                 let mut devices: BTreeMap<String, Vec<(Known, bool)>> = BTreeMap::new();
                 let read =
                     |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
-                each_row(run.engine, at, read, |name, record: &Record| {
-                    let test = out.test(name);
-                    let seen = (test, differs.contains(&test));
-                    devices.entry(record.device.clone()).or_default().push(seen);
-                });
+                each_row(
+                    run.engine,
+                    at,
+                    &mut super::Known::default(),
+                    read,
+                    |name, record: &Record| {
+                        let test = out.test(name);
+                        let seen = (test, differs.contains(&test));
+                        devices.entry(record.device.clone()).or_default().push(seen);
+                    },
+                );
                 for (device, tests) in devices {
                     out.add_known(std::slice::from_ref(&device), false, tests.into_iter());
                 }

@@ -1,13 +1,15 @@
 //! Counts what a run judged of what was asked of it: the comparisons of each stage that judges. If
 //! no stage judges, the results of the last stages count.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::layout::Group;
 use super::super::mixes::Mixed;
 use super::super::simulate::Allowed;
 use super::super::verdict::Verdict as Compared;
-use super::Ran;
+use super::{Ran, decoded};
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, FailureKind};
 use litmake_devices::record::Record;
@@ -44,11 +46,11 @@ impl Came {
     }
 }
 
-/// A test whose source is undefined, and the stage of the plan that compares it.
-pub type UndefinedIn = (usize, String);
+/// The tests whose sources are undefined, each with the first stage of the plan that compares it.
+pub type UndefinedIn = FxHashMap<String, usize>;
 
 /// The verdict on a run, without its errors, and the tests whose sources are undefined.
-pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
+pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, UndefinedIn) {
     let plan = run.plan;
     let judges = |i: &usize| plan.nodes[*i].kind.judges();
     let mut stages: Vec<usize> = (0..plan.nodes.len()).filter(judges).collect();
@@ -79,13 +81,18 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
             None => groups.push((own, vec![i])),
         }
     }
-    let mut undefined = Vec::new();
-    let mut plain_atomics = BTreeSet::new();
+    let mut undefined = UndefinedIn::default();
+    let mut note = |came, i, test: &str| {
+        if came == Came::Undefined && !undefined.contains_key(test) {
+            undefined.insert(test.to_string(), i);
+        }
+    };
+    let mut plain_atomics = FxHashSet::default();
     for (_, stages) in groups {
         if let [i] = stages[..] {
             each(run, i, &mut out, &mut plain_atomics, &mut |out, came, n, test| {
                 add(out, i, came, None, n, run);
-                undefined.extend((came == Came::Undefined).then(|| (i, test.to_string())));
+                note(came, i, test);
             });
             continue;
         }
@@ -104,7 +111,7 @@ pub fn verdict(run: &Ran, stopped: bool) -> (Verdict, Vec<UndefinedIn>) {
             let lost = |came: &Came| matches!(came, Came::Failed(_) | Came::Lacking(_));
             let other = list.iter().map(|(_, came)| *came).find(|came| !lost(came));
             add(&mut out, i, worst, other, 1, run);
-            undefined.extend((worst == Came::Undefined).then_some((i, test)));
+            note(worst, i, &test);
         }
     }
     out.plain_atomics = plain_atomics.len() as u64;
@@ -139,7 +146,7 @@ fn each(
     run: &Ran,
     i: usize,
     out: &mut Verdict,
-    plain_atomics: &mut BTreeSet<String>,
+    plain_atomics: &mut FxHashSet<String>,
     f: &mut dyn FnMut(&mut Verdict, Came, u64, &str),
 ) {
     let (engine, label) = (run.engine, &run.plan.nodes[i].label);
@@ -163,7 +170,7 @@ fn each(
         return;
     }
     // Most items have one of a few results.
-    let mut known: HashMap<(Digest, bool), (Came, bool)> = HashMap::new();
+    let mut known: FxHashMap<(Digest, bool), (Came, bool)> = FxHashMap::default();
     for (s, shard) in engine.shards_of(at).into_iter().enumerate() {
         let (Some(_), Ok(cells)) = (shard, engine.cells(at, s)) else {
             let why = if out.stopped { STOPPED } else { "not reached" };
@@ -173,9 +180,9 @@ fn each(
         for (row, cell) in cells.iter().enumerate() {
             let (came, plain) = *known
                 .entry((cell.content, cell.state.usable()))
-                .or_insert_with(|| came(run, i, cell, engine.content(at, s, row, *cell)));
+                .or_insert_with(|| came(run, i, cell, &|| engine.content(at, s, row, *cell)));
             let name = &root.rows(s)[row].name;
-            if plain {
+            if plain && !plain_atomics.contains(&**name) {
                 plain_atomics.insert(name.to_string());
             }
             f(out, came, 1, name);
@@ -185,15 +192,18 @@ fn each(
 
 /// The result of an item, by its cell and the content of the cell, and whether its source has plain
 /// accesses to atomic objects.
-fn came(run: &Ran, i: usize, cell: &Cell, bytes: Result<Vec<u8>, Failure>) -> (Came, bool) {
-    let read = bytes.and_then(|bytes| read(run, i, cell, &bytes));
+fn came(run: &Ran, i: usize, cell: &Cell, content: &Content) -> (Came, bool) {
+    let read = read(run, i, cell, content);
     read.unwrap_or_else(|failure| (Came::Failed(failure.kind), false))
 }
 
-fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), Failure> {
+/// Reads the content of a cell.
+type Content<'c> = dyn Fn() -> Result<Vec<u8>, Failure> + 'c;
+
+fn read(run: &Ran, i: usize, cell: &Cell, content: &Content) -> Result<(Came, bool), Failure> {
     let kind = &run.plan.nodes[i].kind;
     if !cell.state.usable() {
-        let failure = Failure::decode(bytes).map_or(FailureKind::Item, |f| f.kind);
+        let failure = Failure::decode(&content()?).map_or(FailureKind::Item, |f| f.kind);
         let came = match (failure, kind) {
             // Equal code was compared before anything was simulated.
             (FailureKind::LeftOut, Kind::Diff(_)) => Came::Judged,
@@ -205,7 +215,7 @@ fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), 
     let bounded = |cut: bool| if cut { Came::Bounded } else { Came::Judged };
     Ok(match kind {
         Kind::Compare(_) if !run.engine.graph.nodes[run.built.node_of[i]].joined.is_empty() => {
-            let mixed = Mixed::decode(bytes)?;
+            let mixed = Mixed::decode(&content()?)?;
             let came = match &mixed {
                 mixed if mixed.undefined => Came::Undefined,
                 mixed if mixed.tests == 0 => Came::Lacking("has no mixes"),
@@ -215,12 +225,13 @@ fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), 
             (came, mixed.plain_atomics)
         }
         Kind::Compare(_) => {
-            let verdict = Compared::decode(bytes)?;
+            let known = &mut run.verdicts.borrow_mut();
+            let verdict = decoded(known, cell.content, || Compared::decode(&content()?))?;
             let came = if verdict.undefined { Came::Undefined } else { bounded(verdict.cut) };
             (came, verdict.plain_atomics)
         }
         Kind::Layout(_) => {
-            let groups: Vec<Group> = serde_json::from_slice(bytes).unwrap_or_default();
+            let groups: Vec<Group> = serde_json::from_slice(&content()?).unwrap_or_default();
             // A type that fewer than two targets have leaves nothing to compare.
             let came = match groups.iter().map(|g| g.profiles.len()).sum::<usize>() {
                 0 | 1 => Came::NotAsked,
@@ -229,7 +240,7 @@ fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), 
             (came, false)
         }
         Kind::Run(_) => {
-            let came = match serde_json::from_slice::<Record>(bytes) {
+            let came = match serde_json::from_slice::<Record>(&content()?) {
                 Ok(record) if record.left_out.is_some() => Came::NotAsked,
                 Ok(record) if record.crash.is_some() => Came::Judged,
                 Ok(record) if record.cells.iter().all(|c| c.instances() == 0) => {
@@ -241,9 +252,10 @@ fn read(run: &Ran, i: usize, cell: &Cell, bytes: &[u8]) -> Result<(Came, bool), 
             (came, false)
         }
         Kind::Simulate(_) => {
-            let allowed = Allowed::decode(bytes)?;
+            let allowed = Allowed::decode(&content()?)?;
             (bounded(allowed.cut), allowed.plain_atomics)
         }
-        _ => (Came::Judged, false),
+        // What is made when it is read may fail there.
+        _ => content().map(|_| (Came::Judged, false))?,
     })
 }

@@ -37,7 +37,7 @@ struct Stage<'a> {
 
 /// The findings of a `compare` stage over mixes. Everything else goes into the report.
 pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
-    let Ran { plan, built, engine } = *run;
+    let Ran { plan, built, engine, .. } = run;
     let at = built.node_of[i];
     let node = &built.graph.nodes[at];
     let Some(target) = node.joined.first().copied() else { return Vec::new() };

@@ -9,14 +9,18 @@ mod layout;
 mod mixed;
 mod run;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 pub use coverage::coverage;
 pub use judged::{UndefinedIn, verdict};
 
 use super::threads;
+use super::verdict::Verdict;
 use super::{Built, kinds};
 use litmake_base::diag::Source;
 use litmake_base::digest::Digest;
@@ -76,8 +80,13 @@ impl Collected {
     }
 }
 
+/// Decoded results, by the digests of their contents.
+type Known<T> = FxHashMap<Digest, Rc<T>>;
+
+/// So many decoded results are kept, for campaigns in which all differ.
+const MOST_KNOWN: usize = 1 << 16;
+
 /// A run that has ended.
-#[derive(Clone, Copy)]
 pub struct Ran<'a> {
     /// Its plan.
     pub plan: &'a Plan,
@@ -85,6 +94,8 @@ pub struct Ran<'a> {
     pub built: &'a Built,
     /// The engine that ran it, with the results.
     pub engine: &'a Engine<'a>,
+    /// The verdicts of comparisons, of which a campaign has few different ones.
+    verdicts: RefCell<Known<Verdict>>,
 }
 
 /// Adds findings and files of a kind to the report, beside its counts. The options of some kinds
@@ -120,7 +131,7 @@ struct Failed {
 
 /// The results of a run that has ended, with at most so many occurrences of each bug.
 pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
-    let Ran { plan, built, engine } = *run;
+    let Ran { plan, built, engine, .. } = run;
     let mut origins = Origins::new();
     let mut out = Report {
         litmake: env!("CARGO_PKG_VERSION").to_string(),
@@ -352,38 +363,49 @@ fn dropped(
     counts.dropped
 }
 
+/// A decoded result: a known one, or one that is read now.
+fn decoded<T>(
+    known: &mut Known<T>,
+    digest: Digest,
+    read: impl FnOnce() -> Result<T, Failure>,
+) -> Result<Rc<T>, Failure> {
+    if let Some(value) = known.get(&digest) {
+        return Ok(value.clone());
+    }
+    let value = Rc::new(read()?);
+    if known.len() < MOST_KNOWN {
+        known.insert(digest, value.clone());
+    }
+    Ok(value)
+}
+
 /// Calls `f` with the name and the result of each row of a node. Most rows of a comparison have one
 /// of a few results, so each result is read and decoded once.
 fn each_row<T>(
     engine: &Engine,
     node: usize,
+    known: &mut Known<T>,
     decode: impl Fn(&[u8]) -> Result<T, Failure>,
     mut f: impl FnMut(&str, &T),
 ) {
     let Some(root) = engine.root_table(node) else { return };
-    let mut known: HashMap<Digest, Rc<T>> = HashMap::new();
     for (s, shard) in engine.shards_of(node).into_iter().enumerate() {
         let Some(cells) = shard.and_then(|_| engine.cells(node, s).ok()) else { continue };
         for (row, cell) in cells.iter().enumerate().filter(|(_, c)| c.state.usable()) {
-            let value = match known.get(&cell.content) {
-                Some(value) => value.clone(),
-                None => {
-                    let Ok(content) = engine.content(node, s, row, *cell) else { continue };
-                    let Ok(value) = decode(&content) else { continue };
-                    let value = Rc::new(value);
-                    // Bounds the memory for campaigns in which all results differ.
-                    if known.len() < 1 << 16 {
-                        known.insert(cell.content, value.clone());
-                    }
-                    value
-                }
-            };
-            f(&root.rows(s)[row].name, &value);
+            let read = || decode(&engine.content(node, s, row, *cell)?);
+            if let Ok(value) = decoded(known, cell.content, read) {
+                f(&root.rows(s)[row].name, &value);
+            }
         }
     }
 }
 
-impl Ran<'_> {
+impl<'a> Ran<'a> {
+    /// A run that an engine has ended.
+    pub fn new(plan: &'a Plan, built: &'a Built, engine: &'a Engine<'a>) -> Ran<'a> {
+        Ran { plan, built, engine, verdicts: RefCell::default() }
+    }
+
     /// Calls `f` for each difference that an item shows in a stage of the plan, with its place.
     pub fn each_difference(&self, f: &mut dyn FnMut(Finding, usize, Open)) {
         self.engine.each_found(&[State::Finding], &mut |found, shard, row| {
@@ -416,12 +438,15 @@ impl Ran<'_> {
     }
 
     /// Calls `f` for the code of each test and profile: with the profile, the name of the test, and
-    /// the code as a test.
+    /// the code as a test. Tests of equal code may get it with one name inside.
     pub fn each_code(&self, f: &mut dyn FnMut(&Profile, &str, &str)) {
         for (i, node) in self.plan.nodes.iter().enumerate() {
             let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { continue };
             let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
-            each_row(self.engine, self.built.node_of[i], text, |name, text| f(profile, name, text));
+            let known = &mut Known::default();
+            each_row(self.engine, self.built.node_of[i], known, text, |name, text| {
+                f(profile, name, text);
+            });
         }
     }
 
@@ -468,10 +493,9 @@ impl Ran<'_> {
 }
 
 /// The files that stages ask for, with their content.
-pub fn files(plan: &Plan, built: &Built, engine: &Engine) -> Vec<(PathBuf, String)> {
-    let run = Ran { plan, built, engine };
-    let reported = plan.nodes.iter().map(|node| kinds::of(&node.kind).reported).enumerate();
-    reported.flat_map(|(i, r)| r.map_or(Vec::new(), |r| r.files(&run, i))).collect()
+pub fn files(run: &Ran) -> Vec<(PathBuf, String)> {
+    let reported = run.plan.nodes.iter().map(|node| kinds::of(&node.kind).reported).enumerate();
+    reported.flat_map(|(i, r)| r.map_or(Vec::new(), |r| r.files(run, i))).collect()
 }
 
 /// The label of a difference that these models allow.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::items::relative;
 use super::super::run::{cpu, gpu};
-use super::{Ran, Reported, content, each_row};
+use super::{Known, Ran, Reported, content, each_row};
 use litmake_base::plain;
 use litmake_devices::record::{Record, results};
 use litmake_engine::run::Found;
@@ -38,9 +38,15 @@ impl Reported for Run {
         let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
         let mut speeds = Vec::new();
         if self.speed {
-            each_row(run.engine, run.built.node_of[i], read, |_, record: &Record| {
-                speeds.extend(record.speed.clone());
-            });
+            each_row(
+                run.engine,
+                run.built.node_of[i],
+                &mut Known::default(),
+                read,
+                |_, record: &Record| {
+                    speeds.extend(record.speed.clone());
+                },
+            );
         }
         if let Some(stage) = report.stages.get_mut(i) {
             stage.device = used(&speeds);
@@ -54,9 +60,15 @@ impl Reported for Run {
         let Some(path) = &self.results else { return Vec::new() };
         let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
         let mut records: Vec<Record> = Vec::new();
-        each_row(run.engine, run.built.node_of[i], read, |_, record: &Record| {
-            records.push(record.clone());
-        });
+        each_row(
+            run.engine,
+            run.built.node_of[i],
+            &mut Known::default(),
+            read,
+            |_, record: &Record| {
+                records.push(record.clone());
+            },
+        );
         let setup = match self.device {
             RunDevice::Gpu => gpu::setup(node, self, 4).map(|(setup, environments)| {
                 let params: Vec<_> = environments.iter().map(|e| e.params()).collect();

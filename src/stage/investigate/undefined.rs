@@ -1,7 +1,7 @@
 //! Says why the sources of tests have undefined behaviour: which two accesses race, or which
 //! operation is undefined.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Investigator;
@@ -21,12 +21,9 @@ const FEW: usize = 20;
 
 impl Investigator<'_> {
     /// Adds to the verdict why sources are undefined.
-    pub fn undefined(&mut self, report: &mut Report, run: &Ran, tests: &[UndefinedIn]) {
-        // Comparisons with several profiles have a source in common.
-        let mut all: BTreeMap<&str, usize> = BTreeMap::new();
-        for (i, test) in tests {
-            all.entry(test).or_insert(*i);
-        }
+    pub fn undefined(&mut self, report: &mut Report, run: &Ran, tests: &UndefinedIn) {
+        let mut all: Vec<(&str, usize)> = tests.iter().map(|(test, i)| (&**test, *i)).collect();
+        all.sort_unstable();
         let most = if report.verdict.judged > 0 { FEW } else { UNDEFINED };
         report.verdict.more_undefined = all.len().saturating_sub(most) as u64;
         let mut simulator = Simulator::default();

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use libc::{c_int, c_long, c_void, pid_t};
 
-use super::{LIMITS, Look, Property};
+use super::{LIMITS, Look, Property, askers};
 
 /// The largest length of a path in bytes.
 const PATH_MAX: usize = 4096;
@@ -182,7 +182,14 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
     };
     let named =
         places.into_iter().filter_map(|(place, used)| Some(Named { path: path(place)?, used }));
-    named.collect()
+    let mut named: Vec<Named> = named.collect();
+    if let Some((look, is_exact)) = askers::asked(pid, number, args) {
+        let more = named.iter().filter(|named| is_exact || !named.path.is_dir());
+        let more: Vec<_> =
+            more.map(|n| Named { path: n.path.clone(), used: Use::Looks(look) }).collect();
+        named.extend(more);
+    }
+    named
 }
 
 /// Calls with only a path, which newer architectures lack.
@@ -226,6 +233,17 @@ mod old {
     pub const LISTS: libc::c_long = libc::SYS_getdents64;
 }
 
+/// Whether a call asks if something can be written.
+pub fn wants_to_write(number: c_long, args: &[u64; 6]) -> bool {
+    let mode = match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_access => args[1],
+        libc::SYS_faccessat | libc::SYS_faccessat2 => args[2],
+        _ => 0,
+    };
+    mode & libc::W_OK as u64 != 0
+}
+
 /// Whether a call lists a folder.
 pub fn lists(number: c_long) -> bool {
     number == libc::SYS_getdents64 || number == old::LISTS
@@ -258,8 +276,7 @@ fn limit(which: u64) -> Option<Property> {
 /// Whether a process runs Debian's `sh`. It asks who its user is when it starts, and has no variable that
 /// tells a script: a script that wants to know runs another program.
 fn is_dash(pid: pid_t) -> bool {
-    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
-    program.is_ok_and(|path| path.file_name().is_some_and(|name| name == "dash"))
+    askers::program(pid).is_some_and(|name| name == "dash")
 }
 
 /// The later actions that a call hides from this tracer, for people.
@@ -268,6 +285,9 @@ pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<&'static str
     let flags = match number {
         libc::SYS_clone | libc::SYS_unshare => args[0],
         libc::SYS_clone3 => memory(pid, args[0], 8).try_into().map_or(0, u64::from_ne_bytes),
+        libc::SYS_statx if askers::wants_last_read(args) => {
+            return Some("the times at which files were last read");
+        }
         libc::SYS_setns => return Some("files in a namespace of another program"),
         libc::SYS_chroot | libc::SYS_pivot_root => return Some("files below a root of its own"),
         libc::SYS_mount | libc::SYS_move_mount => return Some("files that it mounts itself"),

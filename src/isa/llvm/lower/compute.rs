@@ -1,8 +1,8 @@
 //! Computation: arithmetic, comparisons and conversions, lane by lane, and the parts of aggregates and vectors. It does
-//! not know memory.
+//! not know memory, nor the formats of numbers in floating point.
 
 use super::super::types::Type;
-use super::{Lower, Read, lane, one};
+use super::{Lower, Read, float, lane, one};
 use crate::microcode::mask;
 use litmake_ops::{BinOp, Temp, UnOp};
 
@@ -19,20 +19,15 @@ impl Lower<'_> {
             let whole = self.joined(&values, bits)?;
             return self.lanes_of(whole, &to);
         }
-        Ok(values.into_iter().map(|value| self.converted(name, value, bits, wanted)).collect())
-    }
-
-    pub(super) fn converted(&mut self, name: &str, value: Temp, from: u8, to: u8) -> Temp {
-        match name {
-            "sext" => self.e.sign_extend(value, from, to),
-            "sitofp" => self.e.un(UnOp::FloatFromInt { from, signed: true }, value, to),
-            "uitofp" => self.e.un(UnOp::FloatFromInt { from, signed: false }, value, to),
-            "fptosi" => self.e.un(UnOp::FloatToInt { from, signed: true }, value, to),
-            "fptoui" => self.e.un(UnOp::FloatToInt { from, signed: false }, value, to),
-            "fpext" | "fptrunc" => self.e.un(UnOp::FloatResize { from }, value, to),
-            _ if to < from => self.e.un(UnOp::ZeroExt { from: to }, value, from),
-            _ => value,
-        }
+        let one = |value| match name {
+            "sext" => Ok(self.e.sign_extend(value, bits, wanted)),
+            "sitofp" | "uitofp" | "fptosi" | "fptoui" | "fpext" | "fptrunc" => {
+                float::converted(&mut self.e, name, value, &from, &to)
+            }
+            _ if wanted < bits => Ok(self.e.un(UnOp::ZeroExt { from: wanted }, value, bits)),
+            _ => Ok(value),
+        };
+        values.into_iter().map(one).collect()
     }
 
     /// Lanes as one number; the first lane is the lowest part.
@@ -60,9 +55,12 @@ impl Lower<'_> {
 
     pub(super) fn binary(&mut self, op: BinOp) -> Read<Vec<Temp>> {
         self.flags();
-        let (pairs, bits) = self.operands()?;
-        let one = |(a, b)| match op {
-            BinOp::DivU | BinOp::DivS | BinOp::RemU | BinOp::RemS => self.e.divide(op, a, b, bits),
+        let (pairs, ty, bits) = self.operands()?;
+        let one = |(a, b)| match (op, ty.format()) {
+            (BinOp::DivU | BinOp::DivS | BinOp::RemU | BinOp::RemS, _) => {
+                self.e.divide(op, a, b, bits)
+            }
+            (_, Some(format)) => float::bin(&mut self.e, op, a, b, format),
             _ => self.e.bin(op, a, b, bits),
         };
         Ok(pairs.into_iter().map(one).collect())
@@ -83,7 +81,7 @@ impl Lower<'_> {
             "sge" => (BinOp::LeS, true),
             other => return Err(format!("expected a comparison such as `eq`, found `{other}`")),
         };
-        let (pairs, bits) = self.operands()?;
+        let (pairs, _, bits) = self.operands()?;
         let one = |(a, b)| {
             let (a, b) = if swapped { (b, a) } else { (a, b) };
             self.e.bin(op, a, b, bits)
@@ -91,55 +89,12 @@ impl Lower<'_> {
         Ok(pairs.into_iter().map(one).collect())
     }
 
-    /// A comparison of numbers in floating point. One that is ordered (`o...`) does not hold where one of them is no
-    /// number, and the other kind is what is left of its opposite.
     pub(super) fn fcmp(&mut self) -> Read<Vec<Temp>> {
         self.flags();
         let name = self.take();
-        let (pairs, bits) = self.operands()?;
-        pairs.into_iter().map(|(a, b)| self.compared(name, a, b, bits)).collect()
-    }
-
-    pub(super) fn compared(&mut self, name: &str, a: Temp, b: Temp, bits: u8) -> Read<Temp> {
-        let (ordered, holds) = match name {
-            "false" => return Ok(self.e.int(0)),
-            "true" => return Ok(self.e.int(1)),
-            "oeq" => ("eq", true),
-            "une" => ("eq", false),
-            "olt" => ("lt", true),
-            "uge" => ("lt", false),
-            "ole" => ("le", true),
-            "ugt" => ("le", false),
-            "ogt" => ("gt", true),
-            "ule" => ("gt", false),
-            "oge" => ("ge", true),
-            "ult" => ("ge", false),
-            "one" => ("ne", true),
-            "ueq" => ("ne", false),
-            "ord" => ("ord", true),
-            "uno" => ("ord", false),
-            other => return Err(format!("expected a comparison such as `oeq`, found `{other}`")),
-        };
-        let e = &mut self.e;
-        let found = match ordered {
-            "eq" => e.bin(BinOp::FloatEq, a, b, bits),
-            "lt" => e.bin(BinOp::FloatLt, a, b, bits),
-            "le" => e.bin(BinOp::FloatLe, a, b, bits),
-            "gt" => e.bin(BinOp::FloatLt, b, a, bits),
-            "ge" => e.bin(BinOp::FloatLe, b, a, bits),
-            "ne" => {
-                let (less, more) =
-                    (e.bin(BinOp::FloatLt, a, b, bits), e.bin(BinOp::FloatLt, b, a, bits));
-                e.bin(BinOp::Or, less, more, 1)
-            }
-            // A NaN is not equal to itself.
-            _ => {
-                let (left, right) =
-                    (e.bin(BinOp::FloatEq, a, a, bits), e.bin(BinOp::FloatEq, b, b, bits));
-                e.bin(BinOp::And, left, right, 1)
-            }
-        };
-        Ok(if holds { found } else { self.e.bin_int(BinOp::Xor, found, 1, 1) })
+        let (pairs, ty, _) = self.operands()?;
+        let format = ty.format().ok_or("expected numbers in floating point")?;
+        pairs.into_iter().map(|(a, b)| float::compared(&mut self.e, name, a, b, format)).collect()
     }
 
     /// The sign is a bit, of what is no number, too.

@@ -1,13 +1,98 @@
 //! Accesses to memory: loads, stores, read-modify-writes and fences, copies of memory, and the operations of
 //! `libatomic`. It does not know what is computed with the values.
 
-use super::super::types::Type;
-use super::{Lower, Read, lane, one};
+use super::super::types::{Float, Type};
+use super::{Lower, Read, float, lane, one};
 use crate::microcode::{Emit, Swap, mask};
 use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, tag};
 
 /// A copy of more bytes is refused.
 const MOST_COPIED: u64 = 256;
+
+/// One of two numbers, told by their bits: the body of a read-modify-write has no choice.
+pub fn either(e: &mut Emit, cond: Temp, yes: Temp, no: Temp, bits: u8) -> Temp {
+    let all = e.un(UnOp::Neg, cond, bits);
+    let none = e.un(UnOp::Not, all, bits);
+    let (yes, no) = (e.bin(BinOp::And, yes, all, bits), e.bin(BinOp::And, no, none, bits));
+    e.bin(BinOp::Or, yes, no, bits)
+}
+
+/// The value that a read-modify-write puts in place of the old one.
+enum Update {
+    /// The operation on the old value and the operand.
+    Plain(BinOp),
+    Float(BinOp, Float),
+    /// The greater or the lesser of two numbers in floating point.
+    Extreme {
+        greater: bool,
+        format: Float,
+    },
+    Nand,
+    /// One more, and 0 behind the operand.
+    Increment,
+    /// One less, and the operand before 0 and behind the operand.
+    Decrement,
+    /// The difference, or the old value where it is below the operand.
+    DifferenceIf,
+    /// The difference, or 0 where the old value is below the operand.
+    DifferenceOr0,
+}
+
+impl Update {
+    fn named(op: &str, format: Option<Float>) -> Read<Update> {
+        Ok(match (op, format) {
+            ("add", None) => Update::Plain(BinOp::Add),
+            ("sub", None) => Update::Plain(BinOp::Sub),
+            ("and", None) => Update::Plain(BinOp::And),
+            ("or", None) => Update::Plain(BinOp::Or),
+            ("xor", None) => Update::Plain(BinOp::Xor),
+            ("max", None) => Update::Plain(BinOp::MaxS),
+            ("min", None) => Update::Plain(BinOp::MinS),
+            ("umax", None) => Update::Plain(BinOp::MaxU),
+            ("umin", None) => Update::Plain(BinOp::MinU),
+            ("nand", None) => Update::Nand,
+            ("uinc_wrap", None) => Update::Increment,
+            ("udec_wrap", None) => Update::Decrement,
+            ("usub_cond", None) => Update::DifferenceIf,
+            ("usub_sat", None) => Update::DifferenceOr0,
+            ("fadd", Some(format)) => Update::Float(BinOp::FloatAdd, format),
+            ("fsub", Some(format)) => Update::Float(BinOp::FloatSub, format),
+            ("fmax", Some(format)) => Update::Extreme { greater: true, format },
+            ("fmin", Some(format)) => Update::Extreme { greater: false, format },
+            _ => return Err(format!("unsupported: `atomicrmw {op}`")),
+        })
+    }
+
+    fn of(&self, e: &mut Emit, old: Temp, value: Temp, bits: u8) -> Temp {
+        let zero = e.int(0);
+        match *self {
+            Update::Plain(op) => e.bin(op, old, value, bits),
+            Update::Float(op, format) => float::bin(e, op, old, value, format),
+            Update::Extreme { greater, format } => float::extreme(e, greater, old, value, format),
+            Update::Nand => {
+                let both = e.bin(BinOp::And, old, value, bits);
+                e.un(UnOp::Not, both, bits)
+            }
+            Update::Increment => {
+                let (end, more) =
+                    (e.bin(BinOp::LeU, value, old, bits), e.bin_int(BinOp::Add, old, 1, bits));
+                either(e, end, zero, more, bits)
+            }
+            Update::Decrement => {
+                let (first, behind) = (e.is_zero(old, bits), e.bin(BinOp::LtU, value, old, bits));
+                let end = e.bin(BinOp::Or, first, behind, 1);
+                let less = e.bin_int(BinOp::Sub, old, 1, bits);
+                either(e, end, value, less, bits)
+            }
+            Update::DifferenceIf | Update::DifferenceOr0 => {
+                let below = e.bin(BinOp::LtU, old, value, bits);
+                let difference = e.bin(BinOp::Sub, old, value, bits);
+                let other = if matches!(self, Update::DifferenceIf) { old } else { zero };
+                either(e, below, other, difference, bits)
+            }
+        }
+    }
+}
 
 impl Lower<'_> {
     pub(super) fn load(&mut self) -> Read<Vec<Temp>> {
@@ -73,31 +158,11 @@ impl Lower<'_> {
         let tags = self.access(true, volatile)?;
         let size = bytes(bits)?;
         let dst = self.e.temp();
-        let bin = |op| move |e: &mut Emit| e.bin(op, dst, value, bits);
+        let update = (op != "xchg").then(|| Update::named(op, ty.format())).transpose()?;
         let mut new = value;
-        let body = match op {
-            "xchg" => Vec::new(),
-            "nand" => self.e.block(|e| {
-                let both = bin(BinOp::And)(e);
-                new = e.un(UnOp::Not, both, bits);
-            }),
-            _ => {
-                let op = match op {
-                    "add" => BinOp::Add,
-                    "sub" => BinOp::Sub,
-                    "and" => BinOp::And,
-                    "or" => BinOp::Or,
-                    "xor" => BinOp::Xor,
-                    "max" => BinOp::MaxS,
-                    "min" => BinOp::MinS,
-                    "umax" => BinOp::MaxU,
-                    "umin" => BinOp::MinU,
-                    "fadd" => BinOp::FloatAdd,
-                    "fsub" => BinOp::FloatSub,
-                    _ => return Err(format!("unsupported: `atomicrmw {op}`")),
-                };
-                self.e.block(|e| new = bin(op)(e))
-            }
+        let body = match update {
+            None => Vec::new(),
+            Some(update) => self.e.block(|e| new = update.of(e, dst, value, bits)),
         };
         self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
         Ok(vec![dst])
