@@ -20,7 +20,6 @@
 
 mod aarch64;
 mod arm;
-mod bpf;
 mod mips;
 mod ppc;
 mod riscv;
@@ -80,12 +79,6 @@ struct Rules {
     /// Rewrites objdump's text, in normal form, where the decoder prints another of several
     /// spellings that mean the same.
     respell: fn(&str) -> String,
-    /// How objdump writes an address in the code, in an instruction at another one.
-    label: fn(i64, i64) -> String,
-}
-
-fn absolute(_: i64, to: i64) -> String {
-    format!("{to:#x}")
 }
 
 const NO_ALIASES: &[&str] = &["-M", "no-aliases"];
@@ -100,7 +93,6 @@ const RULES: &[Rules] = &[
         plain: NO_ALIASES,
         ours: str::to_string,
         respell: aarch64::respell,
-        label: absolute,
     },
     Rules {
         name: "ARM",
@@ -111,7 +103,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: str::to_string,
         respell: arm::respell,
-        label: absolute,
     },
     Rules {
         name: "Thumb",
@@ -122,7 +113,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: str::to_string,
         respell: arm::respell,
-        label: absolute,
     },
     Rules {
         name: "RISCV",
@@ -133,7 +123,6 @@ const RULES: &[Rules] = &[
         plain: NO_ALIASES,
         ours: str::to_string,
         respell: riscv::respell,
-        label: absolute,
     },
     Rules {
         name: "PPC",
@@ -144,7 +133,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: ppc::without_names,
         respell: ppc::respell,
-        label: absolute,
     },
     Rules {
         name: "MIPS",
@@ -155,7 +143,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: mips::as_moves,
         respell: mips::respell,
-        label: absolute,
     },
     Rules {
         name: "MIPS-big",
@@ -166,7 +153,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: mips::as_moves,
         respell: mips::respell,
-        label: absolute,
     },
     Rules {
         name: "MIPS-r6",
@@ -177,18 +163,6 @@ const RULES: &[Rules] = &[
         plain: &[],
         ours: mips::as_moves,
         respell: mips::respell,
-        label: absolute,
-    },
-    Rules {
-        name: "BPF",
-        arch: Arch::Bpf,
-        decoder: bpf::decoder,
-        mattr: "",
-        always: &["--mcpu=v4"],
-        plain: &[],
-        ours: str::to_string,
-        respell: bpf::respell,
-        label: |at, to| format!("{:+#x}", (to - at) / 8 - 1),
     },
 ];
 
@@ -352,7 +326,7 @@ fn compare(
             return;
         }
     };
-    let text = decoded.text(decoder.style(), &|to| (rules.label)(with.at as i64, to as i64));
+    let text = decoded.text(decoder.style(), &|at| format!("{:#x}", at as i64));
     if args.list {
         println!("{:02x?} {text}", with.bytes);
     }
@@ -390,8 +364,7 @@ fn normal(text: &str) -> String {
     let text = text.to_lowercase().replace('\t', " ");
     let text = text.split("//").next().unwrap_or("");
     let text = text.split(" @ ").next().unwrap_or("");
-    let name = text.trim_end().strip_suffix('>').and_then(|t| t.rsplit_once(" <"));
-    let text = name.map_or(text, |(text, _)| text).trim();
+    let text = text.split(" <").next().unwrap_or("").trim();
     let (mnemonic, operands) = text.split_once(' ').unwrap_or((text, ""));
     let mut out = String::new();
     let mut rest = operands;

@@ -589,12 +589,12 @@ impl Column {
                 _ => format!("*(u32 *)({addr} + 0) = r9"),
             }),
             8 => {
-                let sign = ["+=", "|=", "&=", "^="][rng.below(4)];
+                let sign = ["+=", "|=", "^="][rng.below(3)];
                 self.push(format!("lock *(u32 *)({addr} + 0) {sign} r9"));
             }
             9..=11 => {
                 let r = self.fresh();
-                let name = ["add", "or", "and", "xor"][rng.below(4)];
+                let name = ["add", "or", "xor"][rng.below(3)];
                 self.push(match rng.below(3) {
                     0 => format!("r9 = xchg_32_32({addr} + 0, r9)"),
                     _ => format!("r9 = atomic_fetch_{name}((u32 *)({addr} + 0), r9)"),

@@ -171,7 +171,8 @@ impl Fields {
         match self.opcode & 7 {
             1..=3 => self.memory(),
             class @ (4 | 7) => self.arithmetic(class == 7),
-            class => self.jump(class == 5, at),
+            class @ (5 | 6) => self.jump(class == 5, at),
+            _ => None,
         }
     }
 

@@ -213,6 +213,7 @@ fn machine_code() {
         (0x9500_0000_0000_0000, "exit"),
         (0x8500_0000_0100_0000, "unknown"),
         (0xb70b_0000_0000_0000, "unknown"),
+        (0x6825_2000_0000_0000, "unknown"),
     ] {
         match text(code) {
             Ok(text) => {
