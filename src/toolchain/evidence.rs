@@ -59,7 +59,7 @@ impl Evidence {
         asked.iter().filter(|property| !self.process.contains_key(property)).copied().collect()
     }
 
-    /// The same evidence for a tool that runs in a [`room`](super::room).
+    /// The same evidence for a tool that runs in a [`room`].
     pub fn in_a_room(mut self) -> Evidence {
         self.process.insert(Property::Room, value(Property::Room));
         self

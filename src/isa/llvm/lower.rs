@@ -329,15 +329,12 @@ impl<'a> Lower<'a> {
             }
             number => {
                 let value = match (ty, number.parse::<i128>(), number.parse::<u128>()) {
-                    (Type::Int(bits), Ok(n), _) => self.e.int(n as u128 & mask(*bits)),
-                    (Type::Int(bits), _, Ok(n)) => self.e.int(n & mask(*bits)),
-                    (Type::Float(format), ..)
-                        if let Some(value) = float::constant(&mut self.e, number, *format) =>
-                    {
-                        value
-                    }
-                    _ => return Err(format!("unsupported: the operand `{number}`")),
+                    (Type::Int(bits), Ok(n), _) => Some(self.e.int(n as u128 & mask(*bits))),
+                    (Type::Int(bits), _, Ok(n)) => Some(self.e.int(n & mask(*bits))),
+                    (Type::Float(format), ..) => float::constant(&mut self.e, number, *format),
+                    _ => None,
                 };
+                let value = value.ok_or_else(|| format!("unsupported: the operand `{number}`"))?;
                 vec![value]
             }
         })

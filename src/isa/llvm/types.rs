@@ -295,14 +295,14 @@ fn plain(tokens: &[&str], pointer: u8, depth: usize) -> Result<(Type, usize), St
                 _ => Err("expected `]` behind an array's type".into()),
             }
         }
-        [word, ..] if let Some(format) = Float::named(word) => Ok((Type::Float(format), 1)),
-        [word, ..] => match integer(word) {
-            Some(bits @ 1..=128) => Ok((Type::Int(bits as u8), 1)),
-            Some(_) => Err(format!("unsupported: integers such as `{word}`")),
-            None if word.starts_with('%') => {
+        [word, ..] => match (Float::named(word), integer(word)) {
+            (Some(format), _) => Ok((Type::Float(format), 1)),
+            (_, Some(bits @ 1..=128)) => Ok((Type::Int(bits as u8), 1)),
+            (_, Some(_)) => Err(format!("unsupported: integers such as `{word}`")),
+            (_, None) if word.starts_with('%') => {
                 Err(format!("the type `{word}` is not defined: write it out"))
             }
-            None => Err(format!("unsupported: the type `{word}`")),
+            (_, None) => Err(format!("unsupported: the type `{word}`")),
         },
         [] => Err("expected a type".into()),
     }
