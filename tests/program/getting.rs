@@ -404,22 +404,15 @@ const NOTEBOOK: &str = r#"
 import sys, litmake
 def sb(order):
     threads = [(0, "x", "y"), (1, "y", "x")]
-    body = "P{} (atomic_int* x, atomic_int* y) {{ atomic_store_explicit({}, 1, memory_order_{o}); int r = atomic_load_explicit({}, memory_order_{o}); }}
-"
-    return "C sb
-{}
-" + "".join(body.format(*thread, o=order) for thread in threads) + "exists (0:r=0 /\ 1:r=0)
-"
+    body = ("P{} (atomic_int* x, atomic_int* y) {{ atomic_store_explicit({}, 1, memory_order_{o});"
+            " int r = atomic_load_explicit({}, memory_order_{o}); }}\n")
+    return "C sb\n{}\n" + "".join(body.format(*thread, o=order) for thread in threads) + "exists (0:r=0 /\\ 1:r=0)\n"
 got = litmake.simulate(sb("seq_cst"))
 print(len(got["states"]), got["holds"], "forbidden" if "is forbidden" in litmake.explain(sb("seq_cst")) else "?")
 report = litmake.check(sys.argv[1], "clang-14")
 print(len(report["findings"]), litmake.simulate(sb("relaxed"), "rc11")["positive"])
 def store(order, name):
-    return f"define void @{name}(ptr %x) {{
-  store atomic i32 1, ptr %x {order}, align 4
-  ret void
-}}
-"
+    return f"define void @{name}(ptr %x) {{\n  store atomic i32 1, ptr %x {order}, align 4\n  ret void\n}}\n"
 change = store("release", "src") + store("monotonic", "tgt")
 same = litmake.tv(store("monotonic", "f"), store("release", "f"))
 print(litmake.tv(change)["pairs"][0]["verdict"], same["pairs"][0]["verdict"])
