@@ -154,6 +154,7 @@ fn every_built_in_model_stages_for_its_architecture() {
             "rc11" | "rc11-lb" | "c11" => &[Arch::C, Arch::Llvm],
             n if n.starts_with("llvm") => &[Arch::Llvm],
             "ptx" => &[Arch::Ptx],
+            "bpf" => &[Arch::Bpf],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,
             _ => &[Arch::C],
