@@ -128,7 +128,7 @@ fn emptied(manifest: &str) -> (BTreeSet<String>, String) {
         }
         let own = line.strip_prefix("litmake-").and_then(|l| l.split('.').next());
         match section {
-            "[dev-dependencies]" => continue,
+            "[dev-dependencies]" | "[target.'cfg(unix)'.dependencies]" => continue,
             "[dependencies]" if !line.starts_with('[') => match own {
                 Some(name) => drop(uses.insert(name.to_string())),
                 None => continue,
