@@ -177,9 +177,13 @@ fn seen_key(digest: Digest) -> Digest {
     Keyer::new("compiler's looks/1").field("digest", &digest.0).finish()
 }
 
-/// The part of evidence that counts: all paths but the indexes.
+/// The part of evidence that counts: all paths but the indexes, and the room only for a tool that may tell it from the
+/// machine. So a compiler is the same one on a machine that grants no namespaces.
 fn counted(evidence: &Evidence) -> BTreeMap<PathBuf, Digest> {
     let mut all = evidence.seen();
+    if !evidence.tells_rooms() {
+        all.remove(Path::new(Property::Room.name()));
+    }
     INDEXES.iter().for_each(|index| _ = all.remove(Path::new(index)));
     all
 }
