@@ -70,11 +70,10 @@ impl Evidence {
         self.process.contains_key(&Property::Room)
     }
 
-    /// Whether a tool with this evidence may see that it runs in a room: it asked for what is fixed there.
+    /// Whether a tool with this evidence may see that it runs in a room: it asked for the names that are fixed there.
     pub(super) fn tells_rooms(&self) -> bool {
-        let fixed = |look: &Look| matches!(look, Look::Attributes | Look::Owner | Look::Identity);
         let named = |property: &Property| matches!(property, Property::System | Property::User);
-        self.process.keys().any(named) || self.paths.values().any(|looks| looks.keys().any(fixed))
+        self.process.keys().any(named)
     }
 
     /// The paths that were looked at, and how a room shows them.
