@@ -119,12 +119,12 @@ fn answered(question: &Question) -> Result<Value> {
     match question {
         Question::About => Ok(about()),
         Question::Simulate { test, model } => {
-            let (test, model) = (read(test)?, Loaded::new(model.as_ref()));
-            simulated(&test, &model.of(test.arch)?)
+            let test = read(test)?;
+            simulated(&test, &loaded(model.as_ref(), test.arch)?)
         }
         Question::Why { test, model, state } => {
-            let (test, model) = (read(test)?, Loaded::new(model.as_ref()));
-            why(&test, &model.of(test.arch)?, state.trim())
+            let test = read(test)?;
+            why(&test, &loaded(model.as_ref(), test.arch)?, state.trim())
         }
         Question::Compare { before, after, model } => compared(before, after, model.as_ref()),
     }
@@ -134,21 +134,13 @@ fn read(text: &str) -> Result<Test> {
     litmus::read(&Source::new("test", text))
 }
 
-/// A model that is asked for, before it is known for which dialect.
-struct Loaded<'a>(Option<&'a Asked>);
-
-impl<'a> Loaded<'a> {
-    fn new(asked: Option<&'a Asked>) -> Loaded<'a> {
-        Loaded(asked)
-    }
-
-    fn of(&self, arch: Arch) -> Result<Model> {
-        let options = LoadOptions::new(arch);
-        Model::load(&match self.0 {
-            Some(asked) => load::load_with(asked.name(), &options, asked)?,
-            None => load::load(arch.default_model(), &options)?,
-        })
-    }
+/// The model that is asked for, or that of a dialect.
+fn loaded(asked: Option<&Asked>, arch: Arch) -> Result<Model> {
+    let options = LoadOptions::new(arch);
+    Model::load(&match asked {
+        Some(asked) => load::load_with(asked.name(), &options, asked)?,
+        None => load::load(arch.default_model(), &options)?,
+    })
 }
 
 fn about() -> Value {
@@ -215,8 +207,9 @@ fn compared(before: &str, after: &str, model: Option<&Asked>) -> Result<Value> {
             "write `@src` and `@tgt`, or functions of the same name before and after the change",
         ));
     }
+    let name = model.map_or("llvm-lb", Asked::name);
     let settings = Settings {
-        model: model.map_or("llvm-lb", Asked::name).to_string(),
+        model: name.to_string(),
         bound: Bound { threads: 2, accesses: 4 },
         contexts: 20_000,
         unroll: 2,
@@ -225,7 +218,6 @@ fn compared(before: &str, after: &str, model: Option<&Asked>) -> Result<Value> {
     let files: &dyn Files = model.map_or(&Disk, |asked| asked);
     let mut court = Court::with(settings, files)?;
     let reports: Vec<_> = pairs.iter().map(|pair| court.judge(pair)).collect();
-    let name = model.map_or("llvm-lb", Asked::name);
     Ok(json!({
         "text": reports.iter().map(said::text).collect::<String>(),
         "line": said::line(env!("CARGO_PKG_VERSION"), name, &reports),

@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused, size};
 use super::super::dialect::{Dialect, Registers, SIZES, dep};
 use super::super::edge::{Atom, DepKind, Order, Rmw, RmwOp, Size};
-use super::{Asm, From, Writer, access_in_parts, threads};
+use super::{Asm, From, Writer, access_in_parts, threads, through_address};
 use litmake_litmus::Arch;
 
 /// BPF has no fences: its read-modify-writes order what is around them.
@@ -161,13 +161,7 @@ impl Writer for Bpf {
         write: &Event,
         from: Option<From>,
     ) -> Result<Option<u8>, Refused> {
-        let mut through = None;
-        match from.map(|f| (f.dep.kind, f)) {
-            Some((DepKind::Addr, f)) => through = Some(f),
-            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
-            Some((_, f)) => control(asm, f),
-            None => {}
-        }
+        let through = through_address(asm, from, control)?;
         let base = base(asm, read.loc, through)?;
         let reg = asm.alloc()?;
         set(asm, reg, write.value);

@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused};
 use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
 use super::super::edge::{Atom, DepKind, Order, Rmw};
-use super::{Asm, From, Scratch, Writer, access_in_parts, threads};
+use super::{Asm, From, Scratch, Writer, access_in_parts, threads, through_address};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -142,13 +142,7 @@ impl Writer for Mips {
         write: &Event,
         from: Option<From>,
     ) -> Result<Option<u8>, Refused> {
-        let mut through = None;
-        match from.map(|f| (f.dep.kind, f)) {
-            Some((DepKind::Addr, f)) => through = Some(f),
-            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
-            Some((_, f)) => control(asm, f),
-            None => {}
-        }
+        let through = through_address(asm, from, control)?;
         let mut base = asm.address(read.loc)?;
         let to = asm.alloc()?;
         let value = li(asm, write.value)?;

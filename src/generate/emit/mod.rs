@@ -325,6 +325,21 @@ fn access_in_parts(
     }
 }
 
+/// The dependency that is left to the address of a read-modify-write, after one by control is written.
+fn through_address(
+    asm: &mut Asm,
+    from: Option<From>,
+    control: fn(&mut Asm, From),
+) -> Result<Option<From>, Refused> {
+    match from.map(|f| (f.dep.kind, f)) {
+        Some((DepKind::Addr, f)) => return Ok(Some(f)),
+        Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+        Some((_, f)) => control(asm, f),
+        None => {}
+    }
+    Ok(None)
+}
+
 fn threads<W: Writer>(
     dialect: &Dialect,
     shop: &Workshop,
