@@ -98,37 +98,12 @@ impl Lower<'_> {
                 self.e.store(sp, value, size.bytes(), Tags::NONE);
                 Ok(())
             }
-            Do::Pop => {
-                let arg = self.one(args, "pop")?;
-                let sp = self.read_reg(self.pointer(RSP), Port::Addr);
-                let value = self.e.load(sp, size.bytes(), Tags::NONE);
-                self.move_stack(i64::from(size.bytes()));
-                let place = self.place(arg)?;
-                self.put(place, size, value, Tags::NONE)
-            }
-            Do::Leave => {
-                let size = self.address_size();
-                let bp = self.read_reg(self.pointer(RBP), Port::Addr);
-                let value = self.e.load(bp, size.bytes(), Tags::NONE);
-                let sp = self.e.bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
-                self.write_reg(self.pointer(RSP), sp, size);
-                self.write_reg(self.pointer(RBP), value, size);
-                Ok(())
-            }
+            Do::Pop => self.pop(args, size),
+            Do::Leave => self.leave(),
             Do::Mfence => self.fence(tag::MFENCE),
             Do::Lfence => self.fence(tag::LFENCE),
             Do::Sfence => self.fence(tag::SFENCE),
-            Do::ExtendAcc => {
-                let (from, bits) = match size {
-                    Size::B | Size::W => (Size::B, 16),
-                    Size::L => (Size::W, 32),
-                    Size::Q => (Size::L, 64),
-                };
-                let low = self.read_reg(Gpr::new(RAX, from), Port::None);
-                let value = self.e.un(UnOp::SignExt { from: from.bits() }, low, bits);
-                self.write_reg(Gpr::new(RAX, size), value, size);
-                Ok(())
-            }
+            Do::ExtendAcc => self.extend_accumulator(size),
             Do::SignAcc => {
                 let acc = self.read_reg(Gpr::new(RAX, size), Port::None);
                 let shift = u128::from(size.bits() - 1);
@@ -150,6 +125,39 @@ impl Lower<'_> {
             what if what.is_float() => self.float(insn),
             _ => self.arith(insn),
         }
+    }
+
+    fn pop(&mut self, args: &[Arg], size: Size) -> Done {
+        let arg = self.one(args, "pop")?;
+        let sp = self.read_reg(self.pointer(RSP), Port::Addr);
+        let value = self.e.load(sp, size.bytes(), Tags::NONE);
+        self.move_stack(i64::from(size.bytes()));
+        let place = self.place(arg)?;
+        self.put(place, size, value, Tags::NONE)
+    }
+
+    /// Gives a function's frame back.
+    fn leave(&mut self) -> Done {
+        let size = self.address_size();
+        let bp = self.read_reg(self.pointer(RBP), Port::Addr);
+        let value = self.e.load(bp, size.bytes(), Tags::NONE);
+        let sp = self.e.bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
+        self.write_reg(self.pointer(RSP), sp, size);
+        self.write_reg(self.pointer(RBP), value, size);
+        Ok(())
+    }
+
+    /// Extends the lower half of the accumulator to all of it.
+    fn extend_accumulator(&mut self, size: Size) -> Done {
+        let (from, bits) = match size {
+            Size::B | Size::W => (Size::B, 16),
+            Size::L => (Size::W, 32),
+            Size::Q => (Size::L, 64),
+        };
+        let low = self.read_reg(Gpr::new(RAX, from), Port::None);
+        let value = self.e.un(UnOp::SignExt { from: from.bits() }, low, bits);
+        self.write_reg(Gpr::new(RAX, size), value, size);
+        Ok(())
     }
 
     /// Only read-modify-writes of memory may be locked.

@@ -10,6 +10,7 @@ use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 const X87_DEPTH: usize = 4;
 
 impl Lower<'_> {
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     pub fn vector(&mut self, insn: &Insn) -> Done {
         let args = insn.args.as_slice();
         match insn.what {
