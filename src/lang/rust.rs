@@ -161,44 +161,7 @@ impl Writer<'_> {
             true => &none,
             false => self.options.observe.get(&f.name).unwrap_or(&none),
         };
-        let mut params = Vec::new();
-        let mut start = Vec::new();
-        if helper && self.options.storage != Storage::Params {
-            // Shared locations that it names without being given them.
-            for (name, ty) in self.shared {
-                let given = f.params.iter().any(|p| p.name == *name);
-                let mut named = false;
-                f.each_expr(&mut |e| {
-                    named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if n == name));
-                });
-                if named && !given {
-                    start.push(self.variable(name, ty)?);
-                    let ty = ValueType::Pointer(ty.clone().into());
-                    self.page.declare(name, ty);
-                }
-            }
-        }
-        for p in &f.params {
-            let ty = value_type(&p.ty, "a parameter")?;
-            match &ty {
-                ValueType::Pointer(t) => {
-                    let object = object(t)?;
-                    if !helper && self.options.storage == Storage::Globals {
-                        start.push(self.variable(&p.name, t)?);
-                    } else if t.is_atomic() {
-                        params.push(format!("{}: &{object}", p.name));
-                        start.push(format!(
-                            "let mut {0}: *mut {object} = {0} as *const {object} as *mut {object};",
-                            p.name
-                        ));
-                    } else {
-                        params.push(format!("mut {}: *mut {object}", p.name));
-                    }
-                }
-                _ => params.push(format!("mut {}: {}", p.name, typed(&ty)?)),
-            }
-            self.page.declare(&p.name, ty);
-        }
+        let (mut params, mut start) = self.given(f, helper)?;
         let mut ends = Vec::new();
         for local in observed {
             let Some(ty) = local_type(f, local) else { continue };
@@ -257,6 +220,49 @@ impl Writer<'_> {
         }
         self.page.text.push_str("}\n");
         Ok(self.page.text)
+    }
+
+    /// Declares what a function is given: its parameters, and the lines that it starts with.
+    fn given(&mut self, f: &Function, helper: bool) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let mut params = Vec::new();
+        let mut start = Vec::new();
+        if helper && self.options.storage != Storage::Params {
+            // Shared locations that it names without being given them.
+            for (name, ty) in self.shared {
+                let given = f.params.iter().any(|p| p.name == *name);
+                let mut named = false;
+                f.each_expr(&mut |e| {
+                    named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if n == name));
+                });
+                if named && !given {
+                    start.push(self.variable(name, ty)?);
+                    let ty = ValueType::Pointer(ty.clone().into());
+                    self.page.declare(name, ty);
+                }
+            }
+        }
+        for p in &f.params {
+            let ty = value_type(&p.ty, "a parameter")?;
+            match &ty {
+                ValueType::Pointer(t) => {
+                    let object = object(t)?;
+                    if !helper && self.options.storage == Storage::Globals {
+                        start.push(self.variable(&p.name, t)?);
+                    } else if t.is_atomic() {
+                        params.push(format!("{}: &{object}", p.name));
+                        start.push(format!(
+                            "let mut {0}: *mut {object} = {0} as *const {object} as *mut {object};",
+                            p.name
+                        ));
+                    } else {
+                        params.push(format!("mut {}: *mut {object}", p.name));
+                    }
+                }
+                _ => params.push(format!("mut {}: {}", p.name, typed(&ty)?)),
+            }
+            self.page.declare(&p.name, ty);
+        }
+        Ok((params, start))
     }
 
     /// A pointer to a shared location that is a variable.

@@ -43,6 +43,7 @@ pub struct Facts {
 const PLAIN: &[Order] = &[Order::Plain];
 const BOTH: &[Order] = &[Order::Plain, Order::Acquire, Order::Release, Order::Both];
 
+#[expect(clippy::too_many_lines, reason = "a table with a row a dialect")]
 pub fn of(arch: Arch, plain: bool) -> Facts {
     let none = Facts {
         arch,

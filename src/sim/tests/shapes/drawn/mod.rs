@@ -250,6 +250,39 @@ impl Column<'_> {
         format!("L{}{}", self.thread, self.labels)
     }
 
+    /// The label for a pair: before it, where the pair is tried again, and behind it otherwise.
+    fn pair(&mut self, status: &Status) -> String {
+        let label = self.label();
+        if matches!(status, Status::Again) {
+            self.push(format!("{label}:"));
+        }
+        label
+    }
+
+    /// Uses the status of a pair; `failed` branches to the label where the store was not done.
+    fn paired(&mut self, status: &Status, label: &str, failed: impl FnOnce(&mut Self)) {
+        match status {
+            Status::Ignored | Status::Kept(_) => {}
+            Status::Done(then) => {
+                failed(self);
+                self.moves(then);
+                self.push(format!("{label}:"));
+            }
+            Status::Again => failed(self),
+        }
+    }
+
+    /// A loop that loads, but for its branch; returns the label that it goes back to.
+    fn retry(&mut self, to: Reg, counter: Option<Reg>, at: Addr, size: u8, order: Order) -> String {
+        counter.iter().for_each(|n| self.moves(&[Move::Set { to: *n, value: 0 }]));
+        let again = self.label();
+        self.push(format!("{again}:"));
+        let (op, b) = (Op::Add, Operand::Const(1));
+        counter.iter().for_each(|n| self.moves(&[Move::Compute { op, to: *n, a: *n, b }]));
+        self.moves(&[Move::Load { to, at, size, order, form: Form::Unsigned }]);
+        again
+    }
+
     /// Which of the registers for addresses of places a base is in, where it is a place.
     fn number(base: Base) -> Option<usize> {
         match base {
