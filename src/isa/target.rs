@@ -200,6 +200,20 @@ fn filled(text: &str, parts: &[(&str, &str)]) -> String {
     parts.iter().fold(text.to_string(), |text, (part, by)| text.replace(part, by))
 }
 
+/// The lowest bytes of a register, and the register that takes them.
+pub struct Widening<'a> {
+    /// The register that takes them.
+    pub to: &'a str,
+    /// The register that has them.
+    pub from: &'a str,
+    /// How many there are.
+    pub bytes: u8,
+    /// The bytes that they are extended to.
+    pub to_bytes: u8,
+    /// Whether they have a sign.
+    pub signed: bool,
+}
+
 /// A value that code computes from its own address.
 pub enum Special {
     /// The register takes this address.
@@ -363,14 +377,7 @@ pub trait Rules: Sync {
     }
 
     /// Puts the lowest `bytes` of a register into another, extended to `to_bytes`, which are more.
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>>;
+    fn widen(&self, widening: Widening) -> Option<Vec<String>>;
 
     /// Puts the lowest bytes of a register into another, extended to `to_bytes`.
     fn extend(
@@ -384,7 +391,7 @@ pub trait Rules: Sync {
         if bytes >= to_bytes {
             return Some(vec![self.copy(to, from, bytes)]);
         }
-        self.widen(to, from, bytes, to_bytes, signed)
+        self.widen(Widening { to, from, bytes, to_bytes, signed })
     }
 
     /// Puts a constant into a register.

@@ -4,7 +4,7 @@
 
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -111,14 +111,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, to_bytes, signed } = widening;
         let line = match (bytes, signed) {
             (4, false) => self.copy(to, from, 4),
             (1 | 2, false) => {

@@ -4,7 +4,7 @@
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target};
+use crate::target::{Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -165,14 +165,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
         matches!(bytes, 1 | 2).then(|| vec![format!("{kind}XT{size} {to},{from}")])
     }

@@ -3,7 +3,7 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::relocate::{Fill, Fix, put};
-use crate::target::{Facts, Form, Rules, Target};
+use crate::target::{Facts, Form, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -76,14 +76,8 @@ impl Rules for Own {
         }
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (count, down) = (64 - 8 * u32::from(bytes), if signed { "s>>=" } else { ">>=" });
         Some(vec![
             self.copy(to, from, 8),

@@ -4,7 +4,7 @@
 
 use super::decode::{Release, decoder};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Bytes, Calls, Facts, Form, Lock, Rules, Target};
+use crate::target::{Bytes, Calls, Facts, Form, Lock, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::Architecture;
 
@@ -81,14 +81,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let line = match (bytes, signed) {
             (4, false) => {
                 return Some(vec![format!("dsll {to},{from},32"), format!("dsrl {to},{to},32")]);

@@ -4,7 +4,9 @@
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target};
+use crate::target::{
+    Bytes, Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target, Widening,
+};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -126,14 +128,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         Some(vec![match (bytes, signed) {
             // `andi.` would set a condition.
             (_, false) => format!("clrldi {to},{from},{}", 64 - 8 * bytes),

@@ -4,7 +4,7 @@
 
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix, Pairs};
-use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -98,14 +98,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         Some(match (bytes, signed) {
             (4, true) => vec![format!("addiw {to},{from},0")],
             (1, false) => vec![format!("andi {to},{from},255")],

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type Deps = BTreeSet<usize>;
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct Value {
     v: u128,
     deps: Deps,
 }
@@ -60,7 +60,7 @@ impl Symbols for Names {
 #[derive(Default)]
 pub struct Machine {
     pub names: Names,
-    regs: BTreeMap<String, Known>,
+    regs: BTreeMap<String, Value>,
     pub memory: BTreeMap<u128, u8>,
     pub events: Vec<Event>,
     ctrl: Deps,
@@ -130,7 +130,7 @@ impl Machine {
 
     pub fn set(&mut self, reg: &str, v: u128) -> &mut Machine {
         let deps = Deps::new();
-        self.regs.insert(reg.to_string(), Known { v, deps });
+        self.regs.insert(reg.to_string(), Value { v, deps });
         self
     }
 
@@ -175,13 +175,13 @@ impl Machine {
         &mut self,
         code: &Code,
         ops: &[Op],
-        temps: &mut BTreeMap<Temp, Known>,
+        temps: &mut BTreeMap<Temp, Value>,
         inside: &Deps,
     ) -> Next {
         for op in ops {
             match op {
                 Op::Const { dst, val } => {
-                    temps.insert(*dst, Known { v: constant(*val), deps: Deps::new() });
+                    temps.insert(*dst, Value { v: constant(*val), deps: Deps::new() });
                 }
                 Op::ReadReg { dst, reg, .. } => {
                     let known = self.regs.get(&code.regs[*reg as usize].name);
@@ -224,14 +224,14 @@ impl Machine {
                     }
                 }
                 Op::Choose { dst } => {
-                    temps.insert(*dst, Known { v: self.choose.into(), deps: Deps::new() });
+                    temps.insert(*dst, Value { v: self.choose.into(), deps: Deps::new() });
                 }
                 Op::Load { .. } | Op::Store { .. } | Op::StoreEx { .. } | Op::Rmw { .. } => {
                     self.access(code, op, temps, inside);
                 }
                 Op::Touch { .. } | Op::Control { .. } | Op::Undefined { .. } => {}
                 Op::Fence { tags } => {
-                    let none = Known::default();
+                    let none = Value::default();
                     self.event(What::Fence, none.clone(), none, 0, 0, *tags, inside);
                 }
                 Op::If { cond, yes, no } => {
@@ -266,15 +266,15 @@ impl Machine {
         Next::Go
     }
 
-    fn access(&mut self, code: &Code, op: &Op, temps: &mut BTreeMap<Temp, Known>, inside: &Deps) {
+    fn access(&mut self, code: &Code, op: &Op, temps: &mut BTreeMap<Temp, Value>, inside: &Deps) {
         match op {
             Op::Load { dst, addr, size, tags } => {
                 let addr = get(temps, addr);
                 let v = self.peek(addr.v, *size);
                 let deps = Deps::from([self.loads]);
                 self.loads += 1;
-                temps.insert(*dst, Known { v, deps });
-                let none = Known::default();
+                temps.insert(*dst, Value { v, deps });
+                let none = Value::default();
                 self.event(What::Load, addr, none, v, *size, *tags, inside);
             }
             Op::Store { addr, src, size, tags } => {
@@ -289,7 +289,7 @@ impl Machine {
                 let mut deps = Deps::new();
                 if self.fail {
                     let v = u128::from(*fail);
-                    temps.insert(*status, Known { v, deps });
+                    temps.insert(*status, Value { v, deps });
                 } else {
                     self.poke(addr.v, *size, v);
                     self.event(What::StoreEx, addr, src, v, *size, *tags, inside);
@@ -298,7 +298,7 @@ impl Machine {
                         self.loads += 1;
                     }
                     let v = u128::from(*ok);
-                    temps.insert(*status, Known { v, deps });
+                    temps.insert(*status, Value { v, deps });
                 }
             }
             Op::Rmw { dst, addr, size, tags, body, new } => {
@@ -306,7 +306,7 @@ impl Machine {
                 let v = self.peek(addr.v, *size);
                 let deps = Deps::from([self.loads]);
                 self.loads += 1;
-                temps.insert(*dst, Known { v, deps });
+                temps.insert(*dst, Value { v, deps });
                 self.ops(code, body, temps, inside);
                 let src = get(temps, new);
                 let v = src.v & mask(8 * *size);
@@ -321,8 +321,8 @@ impl Machine {
     fn event(
         &mut self,
         what: What,
-        addr: Known,
-        src: Known,
+        addr: Value,
+        src: Value,
         value: u128,
         size: u8,
         tags: Tags,
@@ -359,7 +359,7 @@ fn constant(val: Val) -> u128 {
 }
 
 /// The number in a value; panics for a result without a value.
-fn get(temps: &BTreeMap<Temp, Known>, t: &Temp) -> Known {
+fn get(temps: &BTreeMap<Temp, Value>, t: &Temp) -> Value {
     temps.get(t).expect("a temporary is assigned").clone()
 }
 

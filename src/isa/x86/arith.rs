@@ -2,7 +2,7 @@
 //! multiplications) has some value here, always the same. The adjust flag does not exist.
 
 use super::insn::{Alu, Arg, Bit, Do, Gpr, Insn, RAX, RCX, RDX, Shift, Size};
-use super::lower::{CF, Done, Lower, OF, PF, Place, SF, ZF, two_operands};
+use super::lower::{CF, Done, Located, Lower, OF, PF, SF, ZF, two_operands};
 use litmake_ops::{BinOp, Port, Tags, Temp, UnOp, tag};
 
 pub fn tags_of(insn: &Insn) -> Tags {
@@ -454,13 +454,13 @@ impl Lower<'_> {
         let number = self.value(src, size)?;
         let mut place = self.place(dst)?;
         // A bit in memory that a register numbers may lie outside the operand's own bytes.
-        if let (Place::Mem(addr), Arg::Reg(_)) = (place, src) {
+        if let (Located::Mem(addr), Arg::Reg(_)) = (place, src) {
             let width = self.address_size().bits();
             let shift = u128::from(bits.trailing_zeros());
             let words = self.e.bin_int(BinOp::Sar, number, shift, bits);
             let words = self.e.un(UnOp::SignExt { from: bits }, words, width);
             let bytes = self.e.bin_int(BinOp::Mul, words, size.bytes().into(), width);
-            place = Place::Mem(self.e.bin(BinOp::Add, addr, bytes, width));
+            place = Located::Mem(self.e.bin(BinOp::Add, addr, bytes, width));
         }
         let number = self.e.bin_int(BinOp::And, number, u128::from(bits - 1), bits);
         let value = self.get(place, size, tags_of(insn));

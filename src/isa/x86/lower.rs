@@ -32,7 +32,7 @@ pub struct Lower<'a> {
 
 /// Where an operand is, its address computed.
 #[derive(Clone, Copy)]
-pub enum Place {
+pub enum Located {
     Reg(Gpr),
     Mem(Temp),
     /// Thread-local storage that code only reads (the stack protector's canary): 0.
@@ -439,31 +439,31 @@ impl Lower<'_> {
         Ok((self.e.val(Val::Ptr { loc, off }), true))
     }
 
-    pub fn place(&mut self, arg: &Arg) -> Result<Place, String> {
+    pub fn place(&mut self, arg: &Arg) -> Result<Located, String> {
         match arg {
-            Arg::Reg(reg) => Ok(Place::Reg(*reg)),
-            Arg::Mem(mem) if mem.thread_local => Ok(Place::Private),
+            Arg::Reg(reg) => Ok(Located::Reg(*reg)),
+            Arg::Mem(mem) if mem.thread_local => Ok(Located::Private),
             Arg::Mem(mem) if mem.got => Err("code cannot write to the offset table".to_string()),
-            Arg::Mem(mem) => self.address(mem, Port::Addr).map(Place::Mem),
+            Arg::Mem(mem) => self.address(mem, Port::Addr).map(Located::Mem),
             Arg::Imm(_) => Err("a constant cannot be written to".to_string()),
             Arg::Xmm(_) => Err("a vector register cannot stand here".to_string()),
         }
     }
 
     /// The value at a place, zero-extended from `size`.
-    pub fn get(&mut self, place: Place, size: Size, tags: Tags) -> Temp {
+    pub fn get(&mut self, place: Located, size: Size, tags: Tags) -> Temp {
         match place {
-            Place::Reg(reg) => self.read_reg(reg, Port::None),
-            Place::Mem(addr) => self.e.load(addr, size.bytes(), tags),
-            Place::Private => self.e.int(0),
+            Located::Reg(reg) => self.read_reg(reg, Port::None),
+            Located::Mem(addr) => self.e.load(addr, size.bytes(), tags),
+            Located::Private => self.e.int(0),
         }
     }
 
-    pub fn put(&mut self, place: Place, size: Size, value: Temp, tags: Tags) -> Done {
+    pub fn put(&mut self, place: Located, size: Size, value: Temp, tags: Tags) -> Done {
         match place {
-            Place::Reg(reg) => self.write_reg(reg, value, size),
-            Place::Mem(addr) => self.e.store(addr, value, size.bytes(), tags),
-            Place::Private => {
+            Located::Reg(reg) => self.write_reg(reg, value, size),
+            Located::Mem(addr) => self.e.store(addr, value, size.bytes(), tags),
+            Located::Private => {
                 return Err("stores to thread-local storage are not supported".to_string());
             }
         }

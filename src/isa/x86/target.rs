@@ -5,7 +5,7 @@
 use super::has_part;
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Target};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -172,14 +172,8 @@ impl Rules for Wide {
         format!("movq {offset}({}),{}", self.view(base, 8), self.view(to, 8))
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, to_bytes, signed } = widening;
         let line = match (bytes, signed) {
             (4, false) => self.copy(to, from, 4),
             (_, true) => {
@@ -277,14 +271,8 @@ impl Rules for Narrow {
         format!("MOV {to},[{base}{offset:+}]")
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (kind, size) = (if signed { 'S' } else { 'Z' }, if bytes == 1 { 'B' } else { 'W' });
         // Four registers alone have a name for their lowest byte.
         let part = |reg: &str| Some(self.view(reg, bytes)).filter(|p| has_part(p));
