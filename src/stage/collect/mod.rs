@@ -81,7 +81,7 @@ impl Collected {
 }
 
 /// Decoded results, by the digests of their contents.
-type Known<T> = FxHashMap<Digest, Rc<T>>;
+type Decoded<T> = FxHashMap<Digest, Rc<T>>;
 
 /// So many decoded results are kept, for campaigns in which all differ.
 const MOST_KNOWN: usize = 1 << 16;
@@ -95,7 +95,7 @@ pub struct Ran<'a> {
     /// The engine that ran it, with the results.
     pub engine: &'a Engine<'a>,
     /// The verdicts of comparisons, of which a campaign has few different ones.
-    verdicts: RefCell<Known<Verdict>>,
+    verdicts: RefCell<Decoded<Verdict>>,
 }
 
 /// Adds findings and files of a kind to the report, beside its counts. The options of some kinds
@@ -384,7 +384,7 @@ fn dropped(
 
 /// A decoded result: a known one, or one that is read now.
 fn decoded<T>(
-    known: &mut Known<T>,
+    known: &mut Decoded<T>,
     digest: Digest,
     read: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Rc<T>, Failure> {
@@ -403,7 +403,7 @@ fn decoded<T>(
 fn each_row<T>(
     engine: &Engine,
     node: usize,
-    known: &mut Known<T>,
+    known: &mut Decoded<T>,
     decode: impl Fn(&[u8]) -> Result<T, Failure>,
     mut f: impl FnMut(&str, &T),
 ) {
@@ -462,7 +462,7 @@ impl<'a> Ran<'a> {
         for (i, node) in self.plan.nodes.iter().enumerate() {
             let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { continue };
             let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
-            let known = &mut Known::default();
+            let known = &mut Decoded::default();
             each_row(self.engine, self.built.node_of[i], known, text, |name, text| {
                 f(profile, name, text);
             });

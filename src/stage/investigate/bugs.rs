@@ -54,7 +54,7 @@ const TOGETHER: usize = 256;
 const FORMS: usize = 1000;
 
 /// A bug that was reduced.
-struct Known {
+struct ReducedBug {
     bug: usize,
     class: Class,
     family: String,
@@ -109,7 +109,7 @@ struct Search<'a, 'r> {
     done: u64,
     /// So many tests may still be asked whether they show a known bug.
     questions: usize,
-    known: Vec<Known>,
+    known: Vec<ReducedBug>,
     /// How many differences of each stage were reduced.
     tried: BTreeMap<usize, u64>,
     /// The needs and the form of the tests that were asked.
@@ -129,7 +129,7 @@ enum Looked {
     /// It is an occurrence of a bug.
     Is(usize),
     /// It is the first of a bug.
-    New(Box<Known>),
+    New(Box<ReducedBug>),
 }
 
 /// A reduced difference.
@@ -284,7 +284,7 @@ impl Investigator<'_> {
         let bug = add(found, stage, finding, &|_| core.key.clone());
         let needs = Needs::of_core(&core);
         let (class, family) = kind;
-        let known = Known { bug, class, family, form, mechanism, test, core, needs };
+        let known = ReducedBug { bug, class, family, form, mechanism, test, core, needs };
         Looked::New(Box::new(known))
     }
 
@@ -306,7 +306,7 @@ impl Investigator<'_> {
         &mut self,
         search: &mut Search,
         found: &mut Collected,
-        newest: &Known,
+        newest: &ReducedBug,
         open: Vec<At>,
     ) {
         let mut cases: Vec<Case> = Vec::new();
@@ -339,7 +339,7 @@ impl Investigator<'_> {
     /// The known bug that a difference shows if its reduced test keeps only what that bug needs.
     fn within_reduced(
         &mut self,
-        known: &[Known],
+        known: &[ReducedBug],
         stage: usize,
         finding: &Finding,
         reduced: &Test,
@@ -369,7 +369,13 @@ impl Investigator<'_> {
     }
 
     /// Checks which of some differences show a known bug, and counts those as its occurrences.
-    fn ask(&mut self, search: &mut Search, found: &mut Collected, known: &Known, cases: &[Case]) {
+    fn ask(
+        &mut self,
+        search: &mut Search,
+        found: &mut Collected,
+        known: &ReducedBug,
+        cases: &[Case],
+    ) {
         let run = search.run;
         // Candidates with the number of their case, by stage of the plan, profile and whether tests
         // are taken apart.

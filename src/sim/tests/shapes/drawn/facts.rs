@@ -1,6 +1,6 @@
 //! The registers, sizes, fences and annotations of each dialect. It does not know how instructions are written.
 
-use super::{Drawn, Order, Place, Reg};
+use super::{Drawn, DrawnPlace, Order, Reg};
 use litmake::litmus::Arch;
 
 /// The first register for addresses; there are two.
@@ -225,7 +225,7 @@ impl Facts {
         }
     }
 
-    pub fn type_of(&self, place: &Place, tagged: bool) -> String {
+    pub fn type_of(&self, place: &DrawnPlace, tagged: bool) -> String {
         let address = place.init.iter().any(|i| matches!(i, super::Initial::At(_)));
         match self.arch {
             Arch::C if address && !tagged => "int*".to_string(),

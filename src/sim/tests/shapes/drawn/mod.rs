@@ -187,7 +187,7 @@ enum Base {
 
 /// A location, or an array.
 #[derive(Clone, Debug)]
-struct Place {
+struct DrawnPlace {
     name: String,
     /// Bytes of an element.
     elem: u8,
@@ -204,7 +204,7 @@ enum Initial {
 }
 
 struct Drawn {
-    places: Vec<Place>,
+    places: Vec<DrawnPlace>,
     threads: Vec<Vec<Move>>,
     /// Bytes of the stack slots.
     slot: u8,
