@@ -41,7 +41,7 @@ pub fn package(command: &str) -> Option<String> {
     if let Some(target) = command.strip_suffix("-gcc") {
         return Some(format!("gcc-{target}"));
     }
-    // `riscv64-linux-gnu-gcc-12` is in `gcc-12-riscv64-linux-gnu`, and so are those for C++.
+    // `aarch64-linux-gnu-gcc-12` is in `gcc-12-aarch64-linux-gnu`, and so are those for C++.
     for word in ["-gcc-", "-g++-"] {
         if let Some((target, version)) = command.split_once(word) {
             return Some(format!("{}-{version}-{target}", &word[1..4]));

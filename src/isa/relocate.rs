@@ -38,8 +38,8 @@ pub struct Fill<'a> {
     pub pairs: &'a mut Pairs,
 }
 
-/// Relocations that others refer to. Only RISC-V has them: that of a lower half names the address of the
-/// `auipc` with the upper one.
+/// Relocations that others refer to: that of a lower half may name the address of the instruction
+/// (`auipc`) with the upper one.
 #[derive(Default)]
 pub struct Pairs {
     /// The distance for each `auipc`.

@@ -439,7 +439,7 @@ mod tests {
     /// Remarks of a pass on a function, before its code.
     const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
 
-    /// As RISC-V has it: the orders are operands.
+    /// Of a target whose instructions have the orders as operands.
     const OPERANDS: &str = "(insn 13 0 0 2 (parallel [\n            (set (reg:SI 78)\n                (mem/v:SI (reg:DI 73) \
          [-1  S4 A32]))\n            (set (mem/v:SI (reg:DI 73))\n                (unspec_volatile:SI [\n                        \
          (reg:SI 76)\n                        (const_int 3 [0x3])\n                        (const_int 2 [0x2])\n                    \
@@ -536,8 +536,9 @@ mod tests {
         ];
         assert_eq!(found(&power), ("expand".into(), Sure::Likely, operation.clone()));
         // The order is kept up to the end.
-        let riscv = [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];
-        assert_eq!(found(&riscv), ("final".into(), Sure::Likely, operation.clone()));
+        let ordered =
+            [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];
+        assert_eq!(found(&ordered), ("final".into(), Sure::Likely, operation.clone()));
         // A pass on trees weakens the order.
         let weaker = dump(2, "fab1", false, &TREE.replace("3, 2);", "0, 0);"));
         let last = dump(3, "expand", true, BARRIER);

@@ -47,7 +47,7 @@ pub struct Linker {
     pub lld: bool,
 }
 
-/// The path of lld: the newest, because versions before 15 do not relax code for RISC-V.
+/// The path of lld: the newest, because versions before 15 do not shorten all code that linkers may.
 pub fn lld() -> Option<PathBuf> {
     let named = |version: &str| process::find(&format!("ld.lld{version}"));
     ["-22", "-19", "-16", "-15", "", "-14", "-13"].into_iter().find_map(named)

@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused};
 use super::super::dialect::{Dialect, Registers, csel, dep, fences, sized};
 use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
-use super::{Asm, From, Scratch, Writer, threads};
+use super::{Asm, From, Scratch, Writer, Written, threads};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -217,12 +217,7 @@ fn dependent(asm: &mut Asm, loc: u8, from: From) -> Result<u8, Refused> {
 }
 
 /// An access to two elements.
-fn access_pair(
-    asm: &mut Asm,
-    event: &Event,
-    sort: Pair,
-    from: Option<From>,
-) -> Result<Option<u8>, Refused> {
+fn access_pair(asm: &mut Asm, event: &Event, sort: Pair, from: Option<From>) -> Written {
     let (mut address, mut value) = (None, None);
     match from.map(|f| (f.dep.kind, f)) {
         None => {}
@@ -259,7 +254,7 @@ fn access_sized(
     event: &Event,
     (order, size): (Order, Size),
     from: Option<From>,
-) -> Result<Option<u8>, Refused> {
+) -> Written {
     let name = match (event.dir, order, size.bytes == 2) {
         (Dir::R, Order::Plain, false) => "LDR W",
         (Dir::R, Order::Plain, true) => "LDRH W",
@@ -382,7 +377,7 @@ fn store_name(order: Order) -> &'static str {
     if order == Order::Rel { "STLR W" } else { "STR W" }
 }
 
-fn write(asm: &mut Asm, event: &Event) -> Result<Option<u8>, Refused> {
+fn write(asm: &mut Asm, event: &Event) -> Written {
     match order(event.atom)? {
         Ok(o) => {
             let value = mov(asm, event.value)?;
@@ -400,7 +395,7 @@ fn write(asm: &mut Asm, event: &Event) -> Result<Option<u8>, Refused> {
     }
 }
 
-fn write_at(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+fn write_at(asm: &mut Asm, event: &Event, from: From) -> Written {
     let index = asm.alloc()?;
     zero(asm, from, index);
     match order(event.atom)? {
@@ -436,7 +431,7 @@ fn computed(asm: &mut Asm, from: From, constant: i32) -> Result<u8, Refused> {
     Ok(value)
 }
 
-fn write_data(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+fn write_data(asm: &mut Asm, event: &Event, from: From) -> Written {
     let value = computed(asm, from, event.value)?;
     let base = asm.address(event.loc)?;
     match order(event.atom)? {
@@ -474,7 +469,7 @@ fn op_name(op: RmwOp) -> Result<&'static str, Refused> {
 }
 
 impl Writer for AArch64 {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         if let Some(Atom::Pair(sort)) = event.atom {
             return access_pair(asm, event, sort, from);
         }
@@ -495,13 +490,7 @@ impl Writer for AArch64 {
         }
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        rmw: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         let acquires = read.atom == Some(Atom::Order(Order::Acq));
         let releases = write.atom == Some(Atom::Order(Order::Rel));
         let (r, w) = (

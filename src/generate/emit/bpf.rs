@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused, size};
 use super::super::dialect::{Dialect, Registers, SIZES, dep};
 use super::super::edge::{Atom, DepKind, Order, Rmw, RmwOp, Size};
-use super::{Asm, From, Writer, access_in_parts, threads, through_address};
+use super::{Asm, From, Writer, Written, access_in_parts, threads, through_address};
 use litmake_litmus::Arch;
 
 /// BPF has no fences: its read-modify-writes order what is around them.
@@ -105,7 +105,7 @@ fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused>
     Ok(to)
 }
 
-fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
     let (order, size) = access(event)?;
     let (through, data) = match from {
         Some(f) if f.dep.kind == DepKind::Data => (None, Some(f)),
@@ -150,17 +150,11 @@ fn operation(op: RmwOp) -> Result<(&'static str, &'static str), Refused> {
 }
 
 impl Writer for Bpf {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         access_in_parts(asm, event, from, control, read, write)
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        rmw: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         let through = through_address(asm, from, control)?;
         let base = base(asm, read.loc, through)?;
         let reg = asm.alloc()?;

@@ -26,7 +26,7 @@ mod x86;
 use super::cycle::{Event, Refused, Workshop};
 use super::dialect::{self, Dialect};
 use super::draft::{Ask, Draft, DraftLine, Shown, number};
-use super::edge::{Dep, DepKind, Dir, Kind, Rmw};
+use super::edge::{Atom, Dep, DepKind, Dir, Kind, Rmw};
 use super::observe::Observe;
 use litmake_litmus::Arch;
 
@@ -280,15 +280,9 @@ struct From {
 /// Writes the accesses and fences of a dialect. An access returns the register with the value that it read,
 /// if it read one.
 trait Writer {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused>;
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written;
 
-    fn rmw(
-        asm: &mut Asm,
-        rmw: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused>;
+    fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written;
 
     fn fence(asm: &mut Asm, text: &'static str) {
         line!(asm, text);
@@ -299,7 +293,10 @@ trait Writer {
 }
 
 /// Writes an access that writes; the register holds what it read, where there is one.
-type Write = fn(&mut Asm, &Event, Option<From>) -> Result<Option<u8>, Refused>;
+/// The register with the value that an access reads, if it reads one.
+type Written = Result<Option<u8>, Refused>;
+
+type Write = fn(&mut Asm, &Event, Option<From>) -> Written;
 
 /// An access in an instruction set whose control dependencies are instructions before it, and
 /// whose reads and writes take the other ones.
@@ -310,7 +307,7 @@ fn access_in_parts(
     control: fn(&mut Asm, From),
     read: fn(&mut Asm, &Event, Option<From>) -> Result<u8, Refused>,
     write: Write,
-) -> Result<Option<u8>, Refused> {
+) -> Written {
     let mut from = from;
     if let Some(f) = from
         && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
@@ -322,6 +319,91 @@ fn access_in_parts(
         (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
         (Dir::R, _) => read(asm, event, from).map(Some),
         (Dir::W, _) => write(asm, event, from),
+    }
+}
+
+/// How a machine writes loads, stores, and loops of a linked load and a conditional store.
+trait Linked {
+    const LOAD: &str;
+    const STORE: &str;
+    const LINK: &str;
+
+    fn constant(asm: &mut Asm, value: i32) -> Result<u8, Refused>;
+
+    /// A zero that depends on a register.
+    fn zero(asm: &mut Asm, to: u8, from: u8);
+
+    fn add(asm: &mut Asm, reg: u8, value: i32);
+
+    /// The sum of an index and a base in the scratch register for addresses.
+    fn sum(asm: &mut Asm, a: u8, b: u8) -> u8;
+
+    fn at(asm: &mut Asm, name: &str, reg: u8, base: u8);
+
+    fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
+        let base = Self::sum(asm, index, base);
+        Self::at(asm, name, reg, base);
+    }
+
+    fn pair(asm: &mut Asm, to: u8, value: u8, base: u8);
+
+    /// A zero in a new register, which depends on another.
+    fn index(asm: &mut Asm, from: Option<From>) -> Result<Option<u8>, Refused> {
+        let Some(f) = from else { return Ok(None) };
+        let reg = asm.alloc()?;
+        Self::zero(asm, reg, f.reg);
+        Ok(Some(reg))
+    }
+
+    fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
+        let index = Self::index(asm, from)?;
+        let linked = event.atom == Some(Atom::Reserve);
+        let looped = event.atom.is_some() && !linked;
+        let (to, mut base);
+        // Which register is given away first differs.
+        if looped || linked && index.is_none() {
+            base = asm.address(event.loc)?;
+            to = asm.alloc()?;
+        } else {
+            to = asm.alloc()?;
+            base = asm.address(event.loc)?;
+        }
+        if let Some(index) = index {
+            if event.atom.is_none() {
+                Self::indexed(asm, Self::LOAD, to, index, base);
+                return Ok(to);
+            }
+            base = Self::sum(asm, index, base);
+        }
+        match looped {
+            true => Self::pair(asm, to, to, base),
+            false => Self::at(asm, if linked { Self::LINK } else { Self::LOAD }, to, base),
+        }
+        Ok(to)
+    }
+
+    fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
+        let mut index = Self::index(asm, from)?;
+        let mut value = None;
+        if from.is_some_and(|f| f.dep.kind == DepKind::Data) {
+            value = index.take();
+            value.iter().for_each(|reg| Self::add(asm, *reg, event.value));
+        }
+        let looped = event.atom.is_some();
+        let early = if looped && index.is_some() { Some(asm.address(event.loc)?) } else { None };
+        let value = value.map_or_else(|| Self::constant(asm, event.value), Ok)?;
+        let base = early.map_or_else(|| asm.address(event.loc), Ok)?;
+        if !looped {
+            match index {
+                Some(index) => Self::indexed(asm, Self::STORE, value, index, base),
+                None => Self::at(asm, Self::STORE, value, base),
+            }
+            return Ok(None);
+        }
+        let to = asm.alloc()?;
+        let base = index.map_or(base, |index| Self::sum(asm, index, base));
+        Self::pair(asm, to, value, base);
+        Ok(Some(to))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused};
 use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
 use super::super::edge::{Atom, DepKind, Order, Rmw};
-use super::{Asm, From, Writer, access_in_parts, threads};
+use super::{Asm, From, Writer, Written, access_in_parts, threads};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -96,7 +96,7 @@ fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused>
     }
 }
 
-fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
     let mut index = 0;
     let mut value = None;
     if let Some(f) = from {
@@ -128,17 +128,11 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
 }
 
 impl Writer for Ppc {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         access_in_parts(asm, event, from, control, read, write)
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        _: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, _: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         let mut index = 0;
         match from.map(|f| (f.dep.kind, f)) {
             Some((DepKind::Addr, f)) => {

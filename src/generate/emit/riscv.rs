@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, Refused, size};
 use super::super::dialect::{Dialect, Registers, SIZES, dep, fences};
 use super::super::edge::{Atom, DepKind, Order, Rmw, Size};
-use super::{Asm, From, Scratch, Writer, access_in_parts, threads};
+use super::{Asm, From, Scratch, Writer, Written, access_in_parts, threads};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -172,7 +172,7 @@ fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused>
     }
 }
 
-fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
     let mut index = None;
     let mut data = None;
     if let Some(f) = from {
@@ -242,17 +242,11 @@ fn swap_order(read: Option<Atom>, write: Option<Atom>) -> Result<Order, Refused>
 }
 
 impl Writer for RiscV {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         access_in_parts(asm, event, from, control, read, write)
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        rmw: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         if rmw != Rmw::Exch {
             return Err("RISC-V tests have exchanges only");
         }

@@ -3,7 +3,7 @@
 use super::super::cycle::{Event, LOCS, Refused, size};
 use super::super::dialect::{Dialect, Registers, SIZES, any_orders, fences};
 use super::super::edge::{Atom, Dir, Order, Rmw, Size};
-use super::{Asm, From, P, Writer, threads};
+use super::{Asm, From, P, Writer, Written, threads};
 use litmake_litmus::Arch;
 
 pub static WIDE: Dialect = Dialect {
@@ -87,7 +87,7 @@ fn half(reg: u8) -> &'static str {
 }
 
 /// An access to a word or to half of one.
-fn access_sized(asm: &mut Asm, event: &Event, size: Size) -> Result<Option<u8>, Refused> {
+fn access_sized(asm: &mut Asm, event: &Event, size: Size) -> Written {
     let mut place = [P::T("("), P::T(LOCS[usize::from(event.loc)]), P::T(")"), P::T("")];
     if size.offset > 0 {
         let base = asm.address(event.loc)?;
@@ -114,7 +114,7 @@ fn exchange(asm: &mut Asm, loc: u8, value: i32) -> Result<u8, Refused> {
 }
 
 impl Writer for X86_64 {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         if from.is_some() {
             return Err(NO_DEPENDENCIES);
         }
@@ -141,13 +141,7 @@ impl Writer for X86_64 {
         }
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        _: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, _: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         if from.is_some() {
             return Err(NO_DEPENDENCIES);
         }
@@ -173,7 +167,7 @@ fn exchange32(asm: &mut Asm, loc: u8, value: i32) -> Result<u8, Refused> {
 }
 
 impl Writer for X86 {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
         if from.is_some() {
             return Err(NO_DEPENDENCIES);
         }
@@ -189,13 +183,7 @@ impl Writer for X86 {
         }
     }
 
-    fn rmw(
-        asm: &mut Asm,
-        _: Rmw,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<Option<u8>, Refused> {
+    fn rmw(asm: &mut Asm, _: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         if from.is_some() {
             return Err(NO_DEPENDENCIES);
         }

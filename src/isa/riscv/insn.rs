@@ -2,7 +2,8 @@
 //! takes. Pseudo-instructions are gone. It knows neither syntax nor micro-ops.
 
 use super::float::Float;
-use litmake_ops::{BinOp, Tags, tag};
+use crate::microcode::Emit;
+use litmake_ops::{BinOp, Tags, Temp, tag};
 
 /// A register number.
 pub type X = u8;
@@ -57,17 +58,8 @@ pub enum Op2 {
     BitExtract,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op1 {
-    SignExt(u8),
-    ZeroExt(u8),
-    Clz,
-    Ctz,
-    Popcount,
-    Reverse8,
-    /// Each byte that is not 0 becomes all ones.
-    OrBytes,
-}
+/// The meaning of an operation on one register: its result, of so many bits.
+pub type Op1 = fn(&mut Emit, Temp, u8) -> Temp;
 
 /// The ordering annotation of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +103,7 @@ pub enum Address {
     Symbol(String, i64),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Insn {
     Nop,
     Stop,

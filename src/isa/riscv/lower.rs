@@ -1,6 +1,6 @@
 //! The meaning of RISC-V instructions as micro-ops. It does not know syntax.
 
-use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, X};
+use super::insn::{Address, Amo, Imm, Insn, Op2, Operand, Order, X};
 use super::regs;
 use crate::microcode::{Emit, Labels};
 use litmake_litmus::Symbols;
@@ -49,7 +49,7 @@ impl Lower<'_> {
             Insn::Op1 { op, word, rd, a } => {
                 let a = self.read(*a, Port::None);
                 let bits = if *word { 32 } else { 64 };
-                let value = self.op1(*op, a, bits);
+                let value = op(&mut self.e, a, bits);
                 self.write(*rd, value);
             }
             Insn::Load { bytes, signed, order, rd, addr } => {
@@ -283,30 +283,6 @@ impl Lower<'_> {
             self.e.bin(BinOp::DivU, a, divisor, bits)
         };
         (quotient, by_zero)
-    }
-
-    fn op1(&mut self, op: Op1, a: Temp, bits: u8) -> Temp {
-        match op {
-            Op1::SignExt(from) => self.e.un(UnOp::SignExt { from }, a, 64),
-            Op1::ZeroExt(from) => self.e.un(UnOp::ZeroExt { from }, a, 64),
-            Op1::Clz => self.e.un(UnOp::Clz, a, bits),
-            Op1::Ctz => {
-                let reversed = self.e.un(UnOp::BitReverse, a, bits);
-                self.e.un(UnOp::Clz, reversed, bits)
-            }
-            Op1::Popcount => self.e.un(UnOp::PopCount, a, bits),
-            Op1::Reverse8 => self.e.un(UnOp::ByteSwap, a, bits),
-            Op1::OrBytes => {
-                // The lowest bit of a byte becomes whether any is set, and then all of them.
-                let mut any = a;
-                for by in [1, 2, 4] {
-                    let moved = self.e.bin_int(BinOp::Shr, any, by, bits);
-                    any = self.e.bin(BinOp::Or, any, moved, bits);
-                }
-                let any = self.e.bin_int(BinOp::And, any, 0x0101_0101_0101_0101, bits);
-                self.e.bin_int(BinOp::Mul, any, 0xff, bits)
-            }
-        }
     }
 
     // Atomics.

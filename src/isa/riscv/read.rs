@@ -2,7 +2,7 @@
 //! know what an instruction means.
 
 use super::float::{self, Float};
-use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, RA, X};
+use super::insn::{Address, Amo, Imm, Insn, Op2, Operand, Order, RA, X};
 use super::regs;
 use super::table::{self, Shape};
 use crate::microcode::parse_int;
@@ -510,7 +510,7 @@ fn op2(op: Op2, word: bool, rd: X, a: X, b: Operand) -> Insn {
     match (op, &b) {
         (Op2::Bin(BinOp::Add), Operand::Imm(0)) if !word => Insn::Copy { rd, a },
         (Op2::Bin(BinOp::Add), Operand::Imm(0)) => {
-            Insn::Op1 { op: Op1::SignExt(32), word: false, rd, a }
+            Insn::Op1 { op: table::sign_extended_word, word: false, rd, a }
         }
         _ => Insn::Op2 { op, word, rd, a, b },
     }

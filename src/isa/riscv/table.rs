@@ -1,11 +1,13 @@
-//! RISC-V mnemonics: what each does and which operands it takes. It does not read operands.
+//! RISC-V mnemonics: what each does and which operands it takes; the meaning of those with one
+//! source stands in their rows. It does not read operands.
 
 use super::float;
 use super::insn::{Amo, Insn, Op1, Op2, Order};
-use litmake_ops::{BinOp, tag};
+use crate::microcode::Emit;
+use litmake_ops::{BinOp, Temp, UnOp, tag};
 
 /// How an instruction is written, and what it does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Shape {
     Plain(Insn),
     Li,
@@ -149,21 +151,41 @@ const ODD_OPS: &[(&str, Op2)] = &[
 ];
 
 const UNARY: &[(&str, Op1, bool)] = &[
-    ("sext.b", Op1::SignExt(8), false),
-    ("sext.h", Op1::SignExt(16), false),
-    ("sext.w", Op1::SignExt(32), false),
-    ("zext.b", Op1::ZeroExt(8), false),
-    ("zext.h", Op1::ZeroExt(16), false),
-    ("zext.w", Op1::ZeroExt(32), false),
-    ("clz", Op1::Clz, false),
-    ("clzw", Op1::Clz, true),
-    ("ctz", Op1::Ctz, false),
-    ("ctzw", Op1::Ctz, true),
-    ("cpop", Op1::Popcount, false),
-    ("cpopw", Op1::Popcount, true),
-    ("rev8", Op1::Reverse8, false),
-    ("orc.b", Op1::OrBytes, false),
+    ("sext.b", |e, a, _| e.un(UnOp::SignExt { from: 8 }, a, 64), false),
+    ("sext.h", |e, a, _| e.un(UnOp::SignExt { from: 16 }, a, 64), false),
+    ("sext.w", sign_extended_word, false),
+    ("zext.b", |e, a, _| e.un(UnOp::ZeroExt { from: 8 }, a, 64), false),
+    ("zext.h", |e, a, _| e.un(UnOp::ZeroExt { from: 16 }, a, 64), false),
+    ("zext.w", |e, a, _| e.un(UnOp::ZeroExt { from: 32 }, a, 64), false),
+    ("clz", |e, a, bits| e.un(UnOp::Clz, a, bits), false),
+    ("clzw", |e, a, bits| e.un(UnOp::Clz, a, bits), true),
+    ("ctz", trailing_zeros, false),
+    ("ctzw", trailing_zeros, true),
+    ("cpop", |e, a, bits| e.un(UnOp::PopCount, a, bits), false),
+    ("cpopw", |e, a, bits| e.un(UnOp::PopCount, a, bits), true),
+    ("rev8", |e, a, bits| e.un(UnOp::ByteSwap, a, bits), false),
+    ("orc.b", or_of_bytes, false),
 ];
+
+pub fn sign_extended_word(e: &mut Emit, a: Temp, _: u8) -> Temp {
+    e.un(UnOp::SignExt { from: 32 }, a, 64)
+}
+
+fn trailing_zeros(e: &mut Emit, a: Temp, bits: u8) -> Temp {
+    let reversed = e.un(UnOp::BitReverse, a, bits);
+    e.un(UnOp::Clz, reversed, bits)
+}
+
+/// The lowest bit of a byte becomes whether any is set, and then all of them.
+fn or_of_bytes(e: &mut Emit, a: Temp, bits: u8) -> Temp {
+    let mut any = a;
+    for by in [1, 2, 4] {
+        let moved = e.bin_int(BinOp::Shr, any, by, bits);
+        any = e.bin(BinOp::Or, any, moved, bits);
+    }
+    let any = e.bin_int(BinOp::And, any, 0x0101_0101_0101_0101, bits);
+    e.bin_int(BinOp::Mul, any, 0xff, bits)
+}
 
 /// Pseudo-instructions of two registers: name, operation, 32 bits, x0 first, other operand.
 const PSEUDO: &[(&str, Op2, bool, bool, i64)] = &[
