@@ -8,6 +8,7 @@
 pub mod aarch64;
 pub mod arm;
 mod bpf;
+pub mod functions;
 pub mod lex;
 pub mod llvm;
 pub mod machine;
@@ -17,6 +18,7 @@ pub mod ppc;
 pub mod ptx;
 pub mod relocate;
 pub mod riscv;
+pub mod rows;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
 mod seq;

@@ -8,6 +8,7 @@
 pub mod ask;
 pub mod assemble;
 pub mod bench;
+pub mod cage;
 pub mod compile;
 pub mod dumps;
 pub mod evidence;
@@ -24,7 +25,6 @@ pub mod lift;
 pub mod listing;
 pub mod process;
 pub mod ptx;
-pub mod room;
 pub mod runtime;
 pub mod scratch;
 mod spirv;

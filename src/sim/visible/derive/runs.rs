@@ -610,8 +610,24 @@ impl Derivation<'_> {
                 }
             }
         }
+        self.at_private(rule, run, arc, own, hidden, todo)
+    }
+
+    /// Steps from a private event to itself.
+    fn at_private(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        arc: &Arc,
+        own: &Event,
+        hidden: Hidden,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        let to = Event::new(hidden.kind);
+        if !Automaton::passes(&self.facts, &to, &arc.after).possible() {
+            return Ok(());
+        }
         for (itself, link) in one_access().into_iter().enumerate() {
-            let Some(to) = fits(hidden.kind) else { continue };
             let pair = Pair { from: own, to: &to, link, back: link, near: None };
             if !self.facts.holds(arc.leaf, &pair).possible() {
                 continue;
