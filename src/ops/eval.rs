@@ -197,6 +197,8 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
             p @ (Val::Ptr { .. } | Val::Code(_)),
             Val::ZERO,
         ) => Some(p),
+        // The high half of an address, which is below 2^31.
+        (BinOp::Shr, Val::Ptr { .. }, Val::Int(32)) if width == 64 => Some(Val::ZERO),
         (BinOp::And | BinOp::Or, a, b) if a == b => Some(a),
         (BinOp::Eq, a, b) => flag(a == b),
         (BinOp::Ne, a, b) => flag(a != b),
