@@ -259,6 +259,8 @@ mod tests {
         assert_eq!(eval_bin(BinOp::Mul, x, Val::ZERO, 64), Some(Val::ZERO));
         assert_eq!(eval_un(UnOp::IsZero, x, 64), Some(Val::ZERO));
         assert_eq!(eval_un(UnOp::Not, x, 64), None);
+        assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 64), Some(Val::ZERO));
+        assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 32), None);
     }
 
     /// Whether C has a value for a number shifted left: twice the number, so many times, fits.

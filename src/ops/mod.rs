@@ -170,7 +170,7 @@ tags! {
     // are done, and until all stores are; what is written back, and which caches are emptied.
     GLC = "GLC": "AMDGCN",
     VM0 = "VM0": "AMDGCN", VM1 = "VM1": "AMDGCN", VM2 = "VM2": "AMDGCN", VM3 = "VM3": "AMDGCN", VS0 = "VS0": "AMDGCN",
-    WB = "WB": "AMDGCN", INV = "INV": "AMDGCN",
+    WB = "WB": "AMDGCN", INV = "INV": "AMDGCN", GWB = "GWB": "AMDGCN", GINV = "GINV": "AMDGCN",
     INVL1 = "INVL1": "AMDGCN", INVL2 = "INVL2": "AMDGCN", GL0 = "GL0": "AMDGCN", GL1 = "GL1": "AMDGCN",
     // SPIR-V.
     /// An access that other threads may see.

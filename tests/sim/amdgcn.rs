@@ -453,6 +453,83 @@ exists (1:r1=1 /\\ 1:r2=0)
     }
 }
 
+/// Whether code shows that the last thread found its first value and not its second one. v[0:1] is x, v[2:3] y, v[4:5]
+/// z, and v6 is 1; the values are in v8 and v9.
+fn stale(threads: &[String], scopes: &str, model: &Model) -> bool {
+    let last = threads.len() - 1;
+    let init: String =
+        (0..=last).map(|t| format!("{t}:v0=x; {t}:v2=y; {t}:v4=z; {t}:v6=1; ")).collect();
+    let code: Vec<Vec<String>> =
+        threads.iter().map(|t| t.split("; ").map(str::to_string).collect()).collect();
+    let tail = format!("scopes: {scopes}\nlocations [{last}:v8; {last}:v9;]\nexists (true)\n");
+    let found = outcomes(&test("AMDGCN", &init, &code, &tail), model, 8);
+    found.contains(&format!("{last}:r0=1 {last}:r1=0"))
+}
+
+/// A release and an acquire order what is in their scopes, and no more.
+#[test]
+fn messages_pass_within_scopes() {
+    let places = [
+        "(system (device (workgroup P0 P1)))",
+        "(system (device (workgroup P0) (workgroup P1)))",
+        "(system (device P0) (device P1))",
+    ];
+    let gfx942 = (
+        "flat_store_dword v[0:1], v6; buffer_wbl2 B; s_waitcnt vmcnt(0); flat_store_dword v[2:3], v6 B",
+        "flat_load_dword v8, v[2:3] B; s_waitcnt vmcnt(0); buffer_inv B; flat_load_dword v9, v[0:1]",
+    );
+    let gfx12 = (
+        "flat_store_b32 v[0:1], v6; global_wb B; s_wait_storecnt 0x0; flat_store_b32 v[2:3], v6 B",
+        "flat_load_b32 v8, v[2:3] B; s_wait_loadcnt 0x0; global_inv B; flat_load_b32 v9, v[0:1]",
+    );
+    let scopes = ["scope:SCOPE_SE", "scope:SCOPE_DEV", "scope:SCOPE_SYS"];
+    for (name, bits, (send, receive)) in
+        [("gfx942", ["sc0", "sc1", "sc0 sc1"], gfx942), ("gfx12", scopes, gfx12)]
+    {
+        let model = model(name);
+        for (reach, bits) in bits.into_iter().enumerate() {
+            let threads = [send, receive].map(|t| t.replace('B', bits));
+            for (distance, place) in places.into_iter().enumerate() {
+                let stale = stale(&threads, place, &model);
+                assert_eq!(stale, reach < distance, "{name}, {bits}, {place}");
+            }
+        }
+    }
+}
+
+/// What a thread got within its device, its write-back takes to the system.
+#[test]
+fn a_write_back_takes_what_others_left_in_the_cache() {
+    let relay = "flat_load_dword v7, v[2:3] sc1; s_waitcnt vmcnt(0); buffer_inv sc1; \
+        v_cmp_eq_u32_e32 vcc, 1, v7; s_cbranch_vccz END; buffer_wbl2 BITS; s_waitcnt vmcnt(0); \
+        flat_store_dword v[4:5], v6 sc0 sc1; END: s_endpgm";
+    let send = "flat_store_dword v[0:1], v6; buffer_wbl2 sc1; s_waitcnt vmcnt(0); \
+        flat_store_dword v[2:3], v6 sc1";
+    let receive = "flat_load_dword v8, v[4:5] sc0 sc1; s_waitcnt vmcnt(0); buffer_inv sc0 sc1; \
+        flat_load_dword v9, v[0:1]";
+    for (bits, allowed) in [("sc0 sc1", false), ("sc1", true)] {
+        let threads = [send.to_string(), relay.replace("BITS", bits), receive.to_string()];
+        let place = "(system (device (workgroup P0) (workgroup P1)) (device P2))";
+        assert_eq!(stale(&threads, place, &model("gfx942")), allowed, "{bits}");
+    }
+}
+
+#[test]
+fn bits_of_another_generation_are_flagged() {
+    let message =
+        vec![vec![Write(2, Plain), Write(1, Release)], vec![Read(1, Acquire), If, Read(2, Plain)]];
+    for mapping in mappings() {
+        let text = mapping.code(&message);
+        let test = litmus::read(&Source::new("t.litmus", text.clone())).expect("reads");
+        for other in mappings() {
+            let outcomes =
+                Simulator::default().simulate(&test, &model(other.model), &Options::default());
+            let flagged = !outcomes.expect("outcomes").flags.is_empty();
+            assert_eq!(flagged, other.model != mapping.model, "{}: {text}", other.model);
+        }
+    }
+}
+
 #[test]
 fn the_mapping_is_right_and_needs_each_of_its_instructions() {
     let c = differ::built_in(Arch::C, &["rc11-lb"]).remove(0).1;
