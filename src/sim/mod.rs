@@ -75,7 +75,7 @@ use symmetry::Symmetry;
 use theory::Theory;
 use unfold::pools::{Beyond, Pools};
 use unfold::{Guide, Limits, Obstacle, Unfolder};
-use visible::{Private, Visible};
+use visible::{Excepted, Private, Visible};
 use whole::Whole;
 
 /// How a test is simulated.
@@ -651,7 +651,7 @@ fn private_locations(program: &Program, reach: &Reach) -> Vec<Option<u16>> {
 fn leave_out(program: &Program, needed: Private, private: &mut [Option<u16>]) {
     let fenced = |thread: &program::Thread| match needed {
         Private::Events => true,
-        Private::LeftOut { unless, .. } => {
+        Private::LeftOut(Excepted { unless, .. }) => {
             thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
         }
     };

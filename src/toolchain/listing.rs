@@ -45,7 +45,7 @@ impl Compiler<'_> {
     /// Compiles a test with debug information, and lists its instructions.
     pub fn listed(&self, test: &Test) -> Result<Listing, Failure> {
         let arch = self.profile.arch;
-        if matches!(arch, Arch::Ptx | Arch::Spirv) {
+        if arch.facts().text {
             let what = format!("code for {} is text: it has no disassembly", arch.name());
             return Err(Failure::unsupported(what));
         }

@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
+mod amdgcn;
 pub mod ask;
 pub mod assemble;
 pub mod bench;
