@@ -63,8 +63,19 @@ impl std::ops::BitOr for Tags {
     }
 }
 
-/// Declares the annotations: constant, name in cat models, dialects that have it.
+/// Declares the annotations, and those that barriers alone have: constant, name in cat models, dialects that have it.
 macro_rules! tags {
+    (
+        $($(#[$doc:meta])* $id:ident = $name:literal : $archs:literal),* $(,)?;
+        barriers: $($barrier:ident = $barrier_name:literal : $barrier_archs:literal),* $(,)?
+    ) => {
+        /// The annotations that barriers alone have.
+        pub const BARRIERS: Tags = Tags::NONE $(.with(tag::$barrier))*;
+        tags! {
+            $($(#[$doc])* $id = $name : $archs,)*
+            $($barrier = $barrier_name : $barrier_archs),*
+        }
+    };
     ($($(#[$doc:meta])* $id:ident = $name:literal : $archs:literal),* $(,)?) => {
         /// One constant for each annotation.
         #[allow(non_upper_case_globals, reason = "they are named as models name them")]
@@ -140,35 +151,11 @@ tags! {
     NoRet = "NoRet": "AArch64 PTX",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",
-    DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
-    DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
-    DMB_OSH = "DMB.OSH": "AArch64 ARM", DMB_OSHLD = "DMB.OSHLD": "AArch64 ARM", DMB_OSHST = "DMB.OSHST": "AArch64 ARM",
-    DMB_NSH = "DMB.NSH": "AArch64 ARM", DMB_NSHLD = "DMB.NSHLD": "AArch64 ARM", DMB_NSHST = "DMB.NSHST": "AArch64 ARM",
-    DSB_SY = "DSB.SY": "AArch64", DSB_LD = "DSB.LD": "AArch64 ARM", DSB_ST = "DSB.ST": "AArch64",
-    DSB_ISH = "DSB.ISH": "AArch64", DSB_ISHLD = "DSB.ISHLD": "AArch64 ARM", DSB_ISHST = "DSB.ISHST": "AArch64",
-    DSB_OSH = "DSB.OSH": "AArch64 ARM", DSB_OSHLD = "DSB.OSHLD": "AArch64 ARM", DSB_OSHST = "DSB.OSHST": "AArch64 ARM",
-    DSB_NSH = "DSB.NSH": "AArch64 ARM", DSB_NSHLD = "DSB.NSHLD": "AArch64 ARM", DSB_NSHST = "DSB.NSHST": "AArch64 ARM",
-    ISB = "ISB": "AArch64 ARM",
-    // Armv7 and AArch32.
-    DMB = "DMB": "ARM", ARM_DMB_ST = "DMB.ST": "ARM", ARM_DMB_ISH = "DMB.ISH": "ARM", ARM_DMB_ISHST = "DMB.ISHST": "ARM",
-    ARM_DMB_LD = "DMB.LD": "ARM", ARM_DMB_ISHLD = "DMB.ISHLD": "ARM",
-    DSB = "DSB": "ARM", ARM_DSB_ST = "DSB.ST": "ARM", ARM_DSB_ISH = "DSB.ISH": "ARM", ARM_DSB_ISHST = "DSB.ISHST": "ARM",
     // x86.
-    MFENCE = "MFENCE": "X86_64 X86", LFENCE = "LFENCE": "X86_64 X86", SFENCE = "SFENCE": "X86_64 X86",
     /// A non-temporal store.
     NT = "NT": "X86_64 X86",
     // RISC-V.
     RV_Acq = "Acq": "RISCV", RV_Rel = "Rel": "RISCV", RV_AcqRel = "AcqRel": "RISCV", RV_Sc = "Sc": "RISCV",
-    Fence_r_r = "Fence.r.r": "RISCV", Fence_r_w = "Fence.r.w": "RISCV", Fence_r_rw = "Fence.r.rw": "RISCV",
-    Fence_w_r = "Fence.w.r": "RISCV", Fence_w_w = "Fence.w.w": "RISCV", Fence_w_rw = "Fence.w.rw": "RISCV",
-    Fence_rw_r = "Fence.rw.r": "RISCV", Fence_rw_w = "Fence.rw.w": "RISCV", Fence_rw_rw = "Fence.rw.rw": "RISCV",
-    Fence_tso = "Fence.tso": "RISCV", Fence_i = "Fence.i": "RISCV",
-    // Power.
-    PPC_SYNC = "SYNC": "PPC", LWSYNC = "LWSYNC": "PPC", EIEIO = "EIEIO": "PPC", ISYNC = "ISYNC": "PPC",
-    // MIPS (SYNC with its lighter stypes, which the base model treats as nothing).
-    MIPS_SYNC = "SYNC": "MIPS",
-    SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
-    SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
     // BPF (with SC for read-modify-writes that return a value).
     BPF_AQ = "AQ": "BPF", BPF_RL = "RL": "BPF",
     // PTX: the threads that an operation reaches; the two halves of a barrier, which tell the others
@@ -196,7 +183,30 @@ tags! {
     // the memories that a fence lists (cross-workgroup: the device's).
     UNIFORM = "UNIFORM": "SPIRV", WORKGROUP = "WORKGROUP": "C SPIRV", CROSSWORKGROUP = "CROSSWORKGROUP": "SPIRV",
     SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "C SPIRV",
-    SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "C SPIRV",
+    SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "C SPIRV";
+    barriers:
+    // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, MIPS (its base model treats lighter stypes as nothing).
+    DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
+    DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
+    DMB_OSH = "DMB.OSH": "AArch64 ARM", DMB_OSHLD = "DMB.OSHLD": "AArch64 ARM", DMB_OSHST = "DMB.OSHST": "AArch64 ARM",
+    DMB_NSH = "DMB.NSH": "AArch64 ARM", DMB_NSHLD = "DMB.NSHLD": "AArch64 ARM", DMB_NSHST = "DMB.NSHST": "AArch64 ARM",
+    DSB_SY = "DSB.SY": "AArch64", DSB_LD = "DSB.LD": "AArch64 ARM", DSB_ST = "DSB.ST": "AArch64",
+    DSB_ISH = "DSB.ISH": "AArch64", DSB_ISHLD = "DSB.ISHLD": "AArch64 ARM", DSB_ISHST = "DSB.ISHST": "AArch64",
+    DSB_OSH = "DSB.OSH": "AArch64 ARM", DSB_OSHLD = "DSB.OSHLD": "AArch64 ARM", DSB_OSHST = "DSB.OSHST": "AArch64 ARM",
+    DSB_NSH = "DSB.NSH": "AArch64 ARM", DSB_NSHLD = "DSB.NSHLD": "AArch64 ARM", DSB_NSHST = "DSB.NSHST": "AArch64 ARM",
+    ISB = "ISB": "AArch64 ARM",
+    DMB = "DMB": "ARM", ARM_DMB_ST = "DMB.ST": "ARM", ARM_DMB_ISH = "DMB.ISH": "ARM", ARM_DMB_ISHST = "DMB.ISHST": "ARM",
+    ARM_DMB_LD = "DMB.LD": "ARM", ARM_DMB_ISHLD = "DMB.ISHLD": "ARM",
+    DSB = "DSB": "ARM", ARM_DSB_ST = "DSB.ST": "ARM", ARM_DSB_ISH = "DSB.ISH": "ARM", ARM_DSB_ISHST = "DSB.ISHST": "ARM",
+    MFENCE = "MFENCE": "X86_64 X86", LFENCE = "LFENCE": "X86_64 X86", SFENCE = "SFENCE": "X86_64 X86",
+    Fence_r_r = "Fence.r.r": "RISCV", Fence_r_w = "Fence.r.w": "RISCV", Fence_r_rw = "Fence.r.rw": "RISCV",
+    Fence_w_r = "Fence.w.r": "RISCV", Fence_w_w = "Fence.w.w": "RISCV", Fence_w_rw = "Fence.w.rw": "RISCV",
+    Fence_rw_r = "Fence.rw.r": "RISCV", Fence_rw_w = "Fence.rw.w": "RISCV", Fence_rw_rw = "Fence.rw.rw": "RISCV",
+    Fence_tso = "Fence.tso": "RISCV", Fence_i = "Fence.i": "RISCV",
+    PPC_SYNC = "SYNC": "PPC", LWSYNC = "LWSYNC": "PPC", EIEIO = "EIEIO": "PPC", ISYNC = "ISYNC": "PPC",
+    MIPS_SYNC = "SYNC": "MIPS",
+    SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
+    SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
 }
 
 /// Annotations that a model declares, beside those of [`TAG_TABLE`]: each name has a bit of its

@@ -24,7 +24,7 @@ use super::results::late;
 use super::visible::Private;
 use litmake_litmus::Branches;
 use litmake_ops::eval::truth;
-use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
+use litmake_ops::{BARRIERS, Code, Op, Port, Tags, Temp, Val, tag};
 use pools::Pools;
 
 #[derive(Clone, Copy, Debug)]
@@ -788,6 +788,7 @@ impl<'p> Unfolder<'p> {
     }
 
     fn event(&self, state: &State, kind: Kind, tags: Tags, hang: Hang) -> PathEvent {
+        debug_assert!(kind == Kind::Fence || !tags.meets(BARRIERS), "{tags:?} on a {kind:?}");
         PathEvent {
             kind,
             tags,

@@ -12,7 +12,7 @@ pub type State = u16;
 
 /// Whether an event has to be in a set, or outside of it.
 pub type Test = (NodeId, bool);
-type Tests = SmallVec<[Test; 2]>;
+pub type Tests = SmallVec<[Test; 2]>;
 
 /// A step: the event before it passes tests, the leaf relates it to the event after it, and that one
 /// passes tests.

@@ -40,7 +40,7 @@ mod rounds;
 mod runs;
 
 use super::Private;
-use super::automaton::{Automaton, State};
+use super::automaton::{Automaton, State, Tests};
 use super::facts::{
     DEPENDENCIES, Event, Facts, Kind, Link, Near, Pair, PrivatePair, Truth, private_pairs,
     visible_apart, visible_later,
@@ -74,6 +74,15 @@ struct Rule {
     /// The states from which runs are looked at by themselves.
     resets: Vec<State>,
     certain: RefCell<FxHashMap<Asked, Vec<State>>>,
+    /// The steps along program order.
+    steps: Vec<Step>,
+}
+
+/// Where a step along program order leads, and the tests that the event there has to pass.
+#[derive(PartialEq)]
+struct Step {
+    after: Tests,
+    to: State,
 }
 
 pub struct Derivation<'p> {
@@ -84,10 +93,18 @@ pub struct Derivation<'p> {
     /// Whether a leaf can relate events of two kinds, in one of the ways in which they can be linked.
     possible: RefCell<FxHashMap<(NodeId, Kind, Kind, u8), bool>>,
     runs: usize,
+    /// Most runs that are looked at.
+    most: usize,
 }
 
 impl<'p> Derivation<'p> {
-    pub fn new(plan: &'p Plan, arch: Arch, without: Tags, once: bool) -> Derivation<'p> {
+    pub fn new(
+        plan: &'p Plan,
+        arch: Arch,
+        without: Tags,
+        once: bool,
+        most: usize,
+    ) -> Derivation<'p> {
         Derivation {
             facts: Facts::new(plan, arch, without),
             once,
@@ -95,6 +112,7 @@ impl<'p> Derivation<'p> {
             forward: FxHashMap::default(),
             possible: RefCell::default(),
             runs: 0,
+            most,
         }
     }
 
@@ -123,7 +141,16 @@ impl<'p> Derivation<'p> {
             return Err(Stuck::default());
         };
         let resets = self.resets(&automaton);
-        let rule = Rule { automaton, shape, resets, certain: RefCell::default() };
+        let mut steps: Vec<Step> = Vec::new();
+        for arc in automaton.arcs.iter().flatten() {
+            let step = Step { after: arc.after.clone(), to: arc.to };
+            if self.facts.is_program_order(arc.leaf) && !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+        // A run forgets the steps that do not fit.
+        steps.truncate(u128::BITS as usize);
+        let rule = Rule { automaton, shape, resets, certain: RefCell::default(), steps };
         self.steps_are_kept(&rule)?;
         if around {
             self.cycles_come_round(&rule)?;
@@ -142,10 +169,8 @@ impl<'p> Derivation<'p> {
                 if !tests.all(|(set, _)| self.facts.is_exact(*set)) {
                     return Err(Stuck::default());
                 }
-                match *self.facts.node(arc.leaf) {
-                    Node::BaseRel(base) if DEPENDENCIES.contains(&base) => {}
-                    _ if self.facts.is_exact(arc.leaf) => {}
-                    _ => return Err(Stuck::default()),
+                if self.dependency(arc.leaf).is_none() && !self.facts.is_exact(arc.leaf) {
+                    return Err(Stuck::default());
                 }
             }
         }
@@ -204,16 +229,21 @@ impl<'p> Derivation<'p> {
         possible
     }
 
-    /// Whether program order can be all that a leaf asks for.
-    fn is_program_order(&self, leaf: NodeId) -> bool {
-        let kinds = &self.facts.kinds;
-        kinds
-            .iter()
-            .any(|a| kinds.iter().any(|b| self.may(leaf, *a, *b, 4, Link::later(), Link::thread())))
+    /// The dependency that a leaf is, in any case or between instructions.
+    fn dependency(&self, leaf: NodeId) -> Option<BaseRel> {
+        let base = |node| match *self.facts.node(node) {
+            Node::BaseRel(base) => Some(base),
+            _ => None,
+        };
+        let whole = match *self.facts.node(leaf) {
+            Node::Diff(a, b) if base(b) == Some(BaseRel::SameInstance) => a,
+            _ => leaf,
+        };
+        base(whole).filter(|base| DEPENDENCIES.contains(base))
     }
 
     fn is_dependency(&self, leaf: NodeId) -> bool {
-        matches!(*self.facts.node(leaf), Node::BaseRel(base) if DEPENDENCIES.contains(&base))
+        self.dependency(leaf).is_some()
     }
 
     /// Whether a leaf leads only to later events of the thread, or to others of the instruction.
@@ -245,15 +275,18 @@ impl<'p> Derivation<'p> {
     }
 }
 
-/// The events of private memory that executions can do without under a model, if it is shown that the model cannot
-/// tell.
-pub fn left_out(plan: &Plan, arch: Arch) -> Option<Private> {
+/// Most runs that a process looks at.
+pub const MOST_RUNS: usize = 1_000;
+
+/// The events of private memory that executions can do without under a model, if that is shown within so many runs for each
+/// exception. Threads with annotations of `unless` are not looked at.
+pub fn left_out(plan: &Plan, arch: Arch, unless: Tags, most: usize) -> Option<Private> {
     if !keeps_private_order(plan, arch) {
         return None;
     }
-    let (mut unless, mut once) = (Tags::NONE, false);
+    let (mut unless, mut once) = (unless, false);
     loop {
-        let Err(stuck) = Derivation::new(plan, arch, unless, once).all_checks() else {
+        let Err(stuck) = Derivation::new(plan, arch, unless, once, most).all_checks() else {
             return Some(Private::LeftOut { unless, once, addressed: false });
         };
         if stuck.twice && !once {

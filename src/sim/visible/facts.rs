@@ -5,7 +5,7 @@
 
 use litmake_cat::plan::{BaseRel, BaseSet, Node, NodeId, Plan};
 use litmake_litmus::Arch;
-use litmake_ops::{Tags, tag};
+use litmake_ops::{BARRIERS, Tags, tag};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -386,6 +386,10 @@ impl<'p> Facts<'p> {
         &self.plan.nodes[id as usize]
     }
 
+    pub fn is_program_order(&self, id: NodeId) -> bool {
+        *self.node(id) == Node::BaseRel(BaseRel::Po)
+    }
+
     pub fn is_set(&self, id: NodeId) -> bool {
         self.plan.is_set[id as usize]
     }
@@ -430,7 +434,13 @@ impl<'p> Facts<'p> {
             B::Tags(_) if kind.is_private() || kind == Kind::Branch => Truth::No,
             B::Tags(tags) => {
                 // Nothing depends on a value that is thrown away.
-                let not = if e.source { self.without | tag::NoRet } else { self.without };
+                let mut not = self.without;
+                if e.source {
+                    not = not | tag::NoRet;
+                }
+                if kind != Kind::Fence {
+                    not = not | BARRIERS;
+                }
                 open(tags.without(not) != Tags::NONE)
             }
         }
@@ -741,8 +751,8 @@ impl PrivatePair {
         use BaseRel as B;
         let link = self.link.with(by);
         match (self.is_inside(), by) {
-            (true, [B::Data]) => link.or_open(&[B::IicoData]),
-            (true, [B::PickData]) => link.or_open(&[B::IicoData, B::IicoCtrl]),
+            (true, [B::Data]) => link.or_open(&[B::IicoData, B::IicoCtrl]),
+            (true, [B::PickData]) => link.or_open(&[B::IicoCtrl]),
             _ => link,
         }
     }

@@ -34,10 +34,24 @@ impl Derivation<'_> {
             let mut strict = true;
             for (from, leaf) in &round {
                 let may_stay = *from != state && !automaton.is_loop(*from);
+                if !(self.is_strict(*leaf) || may_stay && self.is_forward(*leaf)) {
+                    eprintln!(
+                        "state {state}: {from} leaf {leaf} {:?} forward {} ",
+                        self.facts.node(*leaf),
+                        self.is_forward(*leaf)
+                    );
+                }
                 strict &= self.is_strict(*leaf) || may_stay && self.is_forward(*leaf);
             }
             if !strict {
                 if !self.is_forbidden_round(automaton, state, &forbidden) {
+                    eprintln!(
+                        "not forbidden: state {state} loops {:?} inner {:?} start {} round {}",
+                        automaton.loops,
+                        automaton.inner,
+                        automaton.start,
+                        round.len()
+                    );
                     return Err(Stuck::default());
                 }
                 forbidden.push(state);
@@ -101,6 +115,7 @@ fn is_included(automaton: &Automaton, state: State, without: &[State], other: &A
             continue;
         }
         if seen.len() > 2000 {
+            eprintln!("seen");
             return false;
         }
         for arc in &automaton.arcs[usize::from(at)] {
@@ -122,6 +137,10 @@ fn is_included(automaton: &Automaton, state: State, without: &[State], other: &A
             }
             next.sort_unstable();
             if arc.to == state && !next.contains(&other.start) {
+                eprintln!(
+                    "fails at arc {at} {:?} -> {} next {next:?} states {states:?} known {known:?}",
+                    arc, arc.to
+                );
                 return false;
             }
             if arc.to != state {

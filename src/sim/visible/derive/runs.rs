@@ -1,7 +1,7 @@
 //! Runs of a check's automaton through the events of one thread: those that pass private events, and those
 //! that go without them. How a check comes to be asked about runs is the business of the module above.
 
-use super::{Derivation, Rule, Stuck};
+use super::{Derivation, Rule, Step, Stuck};
 use crate::visible::automaton::{Arc, Automaton, State};
 use crate::visible::facts::{
     DEPENDENCIES, Event, Kind, Link, Near, Pair, Truth, at_one_place, one_access, visible_apart,
@@ -9,8 +9,9 @@ use crate::visible::facts::{
 };
 use litmake_cat::plan::{BaseRel, Node, NodeId, Shape};
 use litmake_ops::Tags;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// How a value, or a decision, depends on what an event returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +55,10 @@ struct Run {
     twice: bool,
     /// Whether it is one without private events, which has to be possible with them.
     back: bool,
+    /// The steps in program order that the events before can make to whatever follows.
+    open: Steps,
+    /// Those that events of the instruction at hand can make to whatever follows it.
+    inside: Steps,
     /// The annotations of the events that it has passed before the first private event, and since.
     passed: [Tags; 2],
 }
@@ -69,11 +74,11 @@ enum By {
     Instead(BaseRel, NodeId),
 }
 
-/// Most events that a run remembers: before the first private one, and in all.
-const MOST_BEFORE: usize = 4;
+/// Of the steps in program order of a rule ([`Rule::steps`]), those that can be made: a bit each.
+type Steps = u128;
+
+/// Most events that a run remembers.
 const MOST_HELD: usize = 6;
-/// Most runs of a model that are looked at.
-const MOST_RUNS: usize = 1_000;
 
 impl Derivation<'_> {
     /// A dependency through private memory is a direct one if that makes no events. Then a run that takes
@@ -161,6 +166,8 @@ impl Derivation<'_> {
                 debt: false,
                 twice: false,
                 back: false,
+                open: 0,
+                inside: 0,
                 passed: [Tags::NONE; 2],
             };
             let mut todo = vec![run];
@@ -219,19 +226,31 @@ impl Derivation<'_> {
                 debt: false,
                 twice: false,
                 back: false,
+                open: 0,
+                inside: 0,
                 passed: [Tags::NONE; 2],
             });
         }
-        let mut seen = FxHashSet::default();
-        let mut next = 0;
-        while let Some(run) = todo.get(next).cloned() {
-            next += 1;
-            // The annotations are for the report alone.
-            if !seen.insert(Run { passed: [Tags::NONE; 2], ..run.clone() }) {
+        // Those that remember little come first: they stand for many.
+        let weight = |run: &Run| {
+            run.held.iter().fold((run.held.len(), 0), |(n, w), h| (n, w + h.states.len()))
+        };
+        let mut waiting: BTreeSet<((usize, usize), usize)> = BTreeSet::new();
+        let mut seen: FxHashMap<Run, Vec<Run>> = FxHashMap::default();
+        let mut listed = 0;
+        loop {
+            waiting.extend((listed..todo.len()).map(|i| (weight(&todo[i]), i)));
+            listed = todo.len();
+            let Some((_, next)) = waiting.pop_first() else { return Ok(()) };
+            let run = todo[next].clone();
+            let alike = seen.entry(run.outline()).or_default();
+            if alike.iter().any(|known| known.stands_for(&run)) {
                 continue;
             }
+            alike.retain(|known| !run.stands_for(known));
+            alike.push(run.clone());
             self.runs += 1;
-            if self.runs > MOST_RUNS {
+            if self.runs > self.most {
                 return Err(Stuck::default());
             }
             match run.hidden {
@@ -239,7 +258,6 @@ impl Derivation<'_> {
                 Some(_) => self.step_private(rule, &run, &mut todo)?,
             }
         }
-        Ok(())
     }
 
     /// The next steps of a run at an event that is not private.
@@ -274,8 +292,7 @@ impl Derivation<'_> {
             if covered && (!run.back || !dependency && !self.is_forward(arc.leaf)) {
                 continue;
             }
-            if let Node::BaseRel(base) = *self.facts.node(arc.leaf)
-                && dependency
+            if let Some(base) = self.dependency(arc.leaf)
                 && (!run.debt || run.back)
             {
                 self.by_private(rule, &run, arc, base, todo)?;
@@ -389,7 +406,7 @@ impl Derivation<'_> {
                 if crossed {
                     next.held.retain(|h| {
                         let depended = h.ctrl != Flow::No || h.carried != Flow::No;
-                        h.crossed || !h.states.is_empty() && depended
+                        h.crossed || !h.states.is_empty() && (depended || run.debt)
                     });
                 }
                 next.held.iter_mut().for_each(|h| h.crossed = true);
@@ -665,6 +682,26 @@ impl Derivation<'_> {
         Ok(())
     }
 
+    /// The steps in program order that an event can make.
+    fn leaving(&self, rule: &Rule, held: &Held) -> Steps {
+        let arcs = held.states.iter().flat_map(|s| &rule.automaton.arcs[usize::from(*s)]);
+        let made = arcs.filter(|arc| {
+            self.facts.is_program_order(arc.leaf)
+                && Automaton::passes(&self.facts, &held.event, &arc.before) == Truth::Yes
+        });
+        made.fold(0, |sum, arc| {
+            let same = |step: &Step| (&step.after, step.to) == (&arc.after, arc.to);
+            rule.steps.iter().position(same).map_or(sum, |number| sum | 1 << number)
+        })
+    }
+
+    /// The states to which steps in program order lead at an event.
+    fn by_steps(&self, rule: &Rule, open: Steps, to: &Event) -> Vec<State> {
+        let steps = rule.steps.iter().enumerate().filter(|(number, _)| open >> number & 1 == 1);
+        let fit = steps.filter(|(_, s)| Automaton::passes(&self.facts, to, &s.after) == Truth::Yes);
+        fit.map(|(_, step)| step.to).collect()
+    }
+
     /// The states to which a step along a leaf leads from all states of an event.
     fn same_step(&self, rule: &Rule, held: &Held, leaf: NodeId, to: &Event) -> Vec<State> {
         let arcs = held.states.iter().flat_map(|s| &rule.automaton.arcs[usize::from(*s)]);
@@ -711,7 +748,7 @@ impl Derivation<'_> {
             let from = &held.event;
             let ordered = match by {
                 By::Leaf(leaf, ordered) => {
-                    if i == newest && (run.debt || self.is_dependency(leaf)) {
+                    if i == newest {
                         states.extend(self.same_step(rule, held, leaf, to));
                     }
                     ordered || held.crossed
@@ -723,8 +760,21 @@ impl Derivation<'_> {
                 states.extend(self.certain(rule, &held.states, from, to, link, back, None));
             }
         }
+        let ordered = !matches!(by, By::Leaf(_, false));
+        if let Some(last) = next.held.last() {
+            let leaving = self.leaving(rule, last);
+            if ordered {
+                next.open |= next.inside | leaving;
+                next.inside = 0;
+            } else {
+                next.inside |= leaving;
+            }
+        }
         if direct {
             states.push(state);
+        }
+        if !direct {
+            states.extend(self.by_steps(rule, next.open, to));
         }
         for state in states.clone() {
             let free = rule.automaton.free[usize::from(state)].iter();
@@ -751,18 +801,7 @@ impl Derivation<'_> {
         for held in &mut next.held {
             held.carried = Flow::No;
         }
-        // What a step in program order goes on to, the event before goes on to as well; from other events of
-        // a run without private ones nothing is needed but where it began.
-        if let By::Leaf(leaf, ordered) = by
-            && direct
-            && newest > 0
-            && !(ordered && self.is_program_order(leaf))
-            && next.held[newest].ctrl == Flow::No
-            && (run.back || !next.held[newest].crossed)
-        {
-            next.held.remove(newest);
-        }
-        forget(&mut next.held, run.back, kept);
+        forget(&mut next.held);
         next.held.push(Held {
             event: to.clone(),
             states: states.into_iter().collect(),
@@ -781,6 +820,38 @@ impl Derivation<'_> {
             todo.push(next);
         }
         Ok(())
+    }
+}
+
+impl Run {
+    /// What two runs have to have in common if one is to stand for the other. The annotations are for the report
+    /// alone.
+    fn outline(&self) -> Run {
+        let (held, passed) = (SmallVec::new(), [Tags::NONE; 2]);
+        Run { held, open: 0, inside: 0, passed, ..self.clone() }
+    }
+
+    /// Whether this run, which has the same outline, remembers nothing that the other does not: what may follow the other
+    /// may follow this one.
+    fn stands_for(&self, other: &Run) -> bool {
+        // Such a run makes the steps of all states of the event at hand, and of one at its beginning more.
+        let from_states = self.hidden.is_none() && !self.debt;
+        if from_states && (self.held.len() == 1) != (other.held.len() == 1) {
+            return false;
+        }
+        let less = |a: &Held, b: &Held| {
+            (&a.event, a.ctrl, a.carried, a.crossed) == (&b.event, b.ctrl, b.carried, b.crossed)
+                && a.states.iter().all(|s| b.states.contains(s))
+        };
+        if let (None, Some(own), Some(last)) = (self.hidden, self.held.last(), other.held.last())
+            && !(less(own, last) && (!from_states || own.states == last.states))
+        {
+            return false;
+        }
+        let mut rest = other.held.iter();
+        self.open & !other.open == 0
+            && self.inside & !other.inside == 0
+            && self.held.iter().all(|own| rest.any(|held| less(own, held)))
     }
 }
 
@@ -815,12 +886,11 @@ fn combined(dep: BaseRel, carried: Flow, value: Flow) -> BaseRel {
     if chosen && value == Flow::Pick { pick } else { plain }
 }
 
-/// Forgets events from which nothing follows, or nothing that does not follow from earlier ones, and those
-/// behind the first private event on which nothing depends.
-fn forget(held: &mut SmallVec<[Held; 4]>, back: bool, kept: bool) {
-    let crossed = !back && held.iter().any(|h| h.crossed);
-    held.retain(|h| !h.states.is_empty() && (!crossed || h.crossed || h.ctrl != Flow::No));
-    let mut i = 0;
+/// Forgets events from which nothing follows but by their steps in program order.
+fn forget(held: &mut SmallVec<[Held; 4]>) {
+    let mut first = true;
+    held.retain(|h| std::mem::take(&mut first) || !h.states.is_empty() && h.ctrl != Flow::No);
+    let mut i = 1;
     while i < held.len() {
         let (event, states, ctrl) = (&held[i].event, &held[i].states, held[i].ctrl);
         let more = |h: &Held| {
@@ -832,13 +902,8 @@ fn forget(held: &mut SmallVec<[Held; 4]>, back: bool, kept: bool) {
             i += 1;
         }
     }
-    let most = if crossed || !kept { MOST_HELD } else { MOST_BEFORE };
-    while held.len() >= most {
-        let free = held.iter().skip(1).position(|h| h.ctrl == Flow::No);
-        if free.is_none() && held.len() < MOST_HELD {
-            break;
-        }
-        held.remove(1 + free.unwrap_or(0));
+    while held.len() >= MOST_HELD {
+        held.remove(1);
     }
 }
 
