@@ -379,6 +379,7 @@ impl Lower<'_> {
         })
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an operation")]
     pub(super) fn builtin(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
         let b = self.find_builtin(name, args, span)?;
         let (n, count) = b.arity(name);
