@@ -9,6 +9,7 @@ pub mod aarch64;
 pub mod amdgcn;
 pub mod arm;
 mod bpf;
+pub mod functions;
 pub mod lex;
 pub mod llvm;
 pub mod machine;
@@ -18,6 +19,7 @@ pub mod ppc;
 pub mod ptx;
 pub mod relocate;
 pub mod riscv;
+pub mod rows;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
 mod seq;

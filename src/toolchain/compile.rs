@@ -23,7 +23,7 @@ pub use super::trouble::first_error;
 use super::variables::take_over;
 use litmake_base::failure::{Failure, FailureKind};
 use litmake_base::stop::{self, Stopping};
-use litmake_isa::{self as isa, Isa};
+use litmake_isa::{self as isa, Isa, target};
 use litmake_lang::Language;
 use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
 use litmake_lang::c11::members::{members, published};
@@ -392,10 +392,7 @@ impl Compiler<'_> {
         if self.runtime.kind == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
         }
-        // Small variables that are found through a register would share a section.
-        if self.profile.arch == Arch::RiscV {
-            extra.push("-msmall-data-limit=0");
-        }
+        extra.extend(target::facts(self.profile.arch).iter().flat_map(|facts| facts.apart));
         extra
     }
 

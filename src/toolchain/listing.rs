@@ -15,6 +15,7 @@ use super::image::Image;
 use super::layout::{Slice, gimli_sections, section};
 use super::lift::Listed;
 use litmake_base::failure::Failure;
+use litmake_isa::target;
 use litmake_lang::Language;
 use litmake_litmus::{Arch, Test};
 
@@ -71,9 +72,8 @@ impl Compiler<'_> {
             listed.code.truncate(length);
         }
         let lines = match self.profile.language {
-            // The linker may shorten code of RISC-V, so its line tables have relocations that are
-            // not applied here.
-            Language::C | Language::Cpp if arch != Arch::RiscV => {
+            // Where the linker shortens code, line tables have relocations that are not applied.
+            Language::C | Language::Cpp if !target::facts(arch).is_some_and(|f| f.relaxes) => {
                 lines(&object).unwrap_or_default()
             }
             _ => Lines::new(),
