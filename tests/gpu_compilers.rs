@@ -312,3 +312,62 @@ fn a_shader_can_be_printed_whole() {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
 }
+
+/// Message passing in operations that name a scope.
+fn scoped(scope: &str, tree: &str) -> String {
+    let named = |order: &str| format!("memory_order_{order}, memory_scope_{scope})");
+    ["release", "acquire", "relaxed"]
+        .iter()
+        .fold(MESSAGE.to_string(), |text, order| {
+            text.replace(&format!("memory_order_{order})"), &named(order))
+        })
+        .replace("exists", &format!("scopes: (system (device {tree}))\nexists"))
+}
+
+const TOGETHER: &str = "(workgroup P0 P1)";
+const APART: &str = "(workgroup P0) (workgroup P1)";
+
+/// The scopes that operations name are those of the code.
+#[test]
+fn scopes_go_through_compilers() {
+    if !are_here(&["clang-14", "clang-22", "llvm-spirv-14", "spirv-dis"]) {
+        return;
+    }
+    for (profile, scope, tree, status) in [
+        ("llvm-spirv-14-O2", "work_group", TOGETHER, 0),
+        ("llvm-spirv-14-O2", "device", APART, 0),
+        ("clang-22-nvptx-O2", "work_group", TOGETHER, 0),
+    ] {
+        let (found, said) = check(profile, &scoped(scope, tree));
+        assert_eq!(found, Some(status), "{profile} {scope}: {said}");
+    }
+    // Code for a workgroup is too weak for threads of two.
+    let code = said(&litmake(
+        &["compile", "--profile", "llvm-spirv-14-O2"],
+        &scoped("work_group", TOGETHER),
+    ));
+    let observation = |code: &str| said(&litmake(&["sim", "--model", "spirv-opencl"], code));
+    assert!(observation(&code).contains("Observation MP Never"), "{code}");
+    let apart = code.replace(
+        "scopes: (system (workgroup P0 P1))",
+        "scopes: (system (workgroup P0) (workgroup P1))",
+    );
+    assert_ne!(apart, code);
+    assert!(observation(&apart).contains("Undef"), "{apart}");
+}
+
+#[test]
+fn what_a_language_cannot_say_of_groups_is_refused_by_name() {
+    let barrier = MESSAGE.replace("  int r0", "  barrier(CLK_GLOBAL_MEM_FENCE);\n  int r0");
+    let local = MESSAGE.replace("atomic_int* y", "local atomic_int* y");
+    let device = scoped("device", APART);
+    for (profile, test, why) in [
+        ("clang-14-x86_64-O2", &barrier, "barriers in `c`"),
+        ("llvm-spirv-14-O2", &local, "locations in the memory of a workgroup in `opencl`"),
+        ("g++-12-x86_64-O2", &device, "operations that name scopes in `c++`"),
+        ("glslang", &device, "operations that name scopes in `glsl`"),
+    ] {
+        let output = said(&litmake(&["compile", "--source", "--profile", profile], test));
+        assert!(output.contains(why), "{profile}: {output}");
+    }
+}

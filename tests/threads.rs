@@ -55,7 +55,7 @@ fn tests(seed: u64) -> Vec<Test> {
         let sample = Some((count() / 2 / families.len(), seed));
         let wanted = Wanted { sample, ..Wanted::all(&keep) };
         let all = collect(&recipe, &[Source::new("family", family)], &wanted, 1);
-        out.extend(all.expect("a family").iter().map(|(name, text)| read(name, &text)));
+        out.extend(all.expect("a family").iter().map(|(name, text)| read(&name, &text)));
     }
     out
 }

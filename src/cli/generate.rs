@@ -230,7 +230,7 @@ fn collected(asked: &Asked, generated: &Generated) -> Result<()> {
     let mut out = Out::open(asked)?;
     let mut write = || -> std::io::Result<()> {
         for (name, text) in all.iter() {
-            if out.turn() && out.text(name, text.as_bytes())?.is_break() {
+            if out.turn() && out.text(&name, text.as_bytes())?.is_break() {
                 break;
             }
         }

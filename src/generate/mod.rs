@@ -17,6 +17,7 @@ pub mod named;
 mod observe;
 mod packed;
 pub mod recipe;
+pub mod scopes;
 pub mod syntax;
 
 #[cfg(test)]
@@ -94,6 +95,8 @@ pub const EXCLUDED: Refused = "excluded by name";
 pub const FILTERED: Refused = "not what `keep` asks for";
 /// A reason: only some of the tests were asked for, by chance.
 pub const SAMPLED: Refused = "not in the sample";
+/// A reason: variants with scopes were asked for, and it has none.
+pub const UNSCOPED: Refused = "no atomic operation that could name a scope";
 /// A reason: there are as many tests before it as were asked for.
 pub const LIMITED: Refused = "beyond the limit";
 

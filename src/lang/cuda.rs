@@ -1,15 +1,16 @@
 //! Emission as CUDA C++: the C text with objects that libcu++ accesses atomically, and functions for the
 //! device.
 //!
-//! The meaning is as in `c11::emit`; only types are written differently. Each operation has the narrowest
-//! scope that reaches all threads of the test. If the test does not say where its threads are, that is the
-//! scope of the system.
+//! The meaning is as in `c11::emit`; only types are written differently. An operation has the scope that it names, or
+//! else the narrowest one that reaches all threads of the test. If the test does not say where its threads are, that
+//! is the scope of the system.
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
 use super::cpp::{has_no_jumps, unqualified};
 use super::pointees;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::print_declaration;
+use litmake_litmus::c::scoped::Groups;
 use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::scopes::Level;
 use litmake_litmus::{Test, Type};
@@ -75,6 +76,51 @@ COMPARE_EXCHANGE(atomic_compare_exchange_weak, compare_exchange_weak)
 
 ";
 
+/// The operations that name a scope, before the first test of a translation unit that has some.
+const SCOPED: &str = "\
+#ifndef LITMAKE_SCOPED
+#define LITMAKE_SCOPED
+template <cuda::thread_scope R> struct scope {};
+#define memory_scope_work_item scope<cuda::thread_scope_thread>()
+#define memory_scope_work_group scope<cuda::thread_scope_block>()
+#define memory_scope_device scope<cuda::thread_scope_device>()
+#define memory_scope_all_svm_devices scope<cuda::thread_scope_system>()
+#define SCOPED template <class T, cuda::thread_scope S, cuda::thread_scope R> __device__ inline
+#define AT cuda::atomic_ref<T, R>(const_cast<T &>(a->object))
+#define OBJECT volatile atomic<T, S> *a
+#define VALUE typename plain<T>::type
+SCOPED T atomic_load_explicit(const OBJECT, memory_order o, scope<R>) { return AT.load(o); }
+SCOPED void atomic_store_explicit(OBJECT, VALUE v, memory_order o, scope<R>) { AT.store(v, o); }
+#define READ_MODIFY_WRITE(name, member)                                                      \\
+  SCOPED T name##_explicit(OBJECT, VALUE v, memory_order o, scope<R>) { return AT.member(v, o); }
+READ_MODIFY_WRITE(atomic_exchange, exchange)
+READ_MODIFY_WRITE(atomic_fetch_add, fetch_add)
+READ_MODIFY_WRITE(atomic_fetch_sub, fetch_sub)
+READ_MODIFY_WRITE(atomic_fetch_and, fetch_and)
+READ_MODIFY_WRITE(atomic_fetch_or, fetch_or)
+READ_MODIFY_WRITE(atomic_fetch_xor, fetch_xor)
+#define COMPARE_EXCHANGE(name, member)                                                       \\
+  SCOPED bool name##_explicit(OBJECT, VALUE *e, VALUE v, memory_order s, memory_order f,     \\
+                              scope<R>) {                                                    \\
+    return AT.member(*e, v, s, f);                                                           \\
+  }
+COMPARE_EXCHANGE(atomic_compare_exchange_strong, compare_exchange_strong)
+COMPARE_EXCHANGE(atomic_compare_exchange_weak, compare_exchange_weak)
+#define atomic_work_item_fence(flags, o, s) scoped_fence(o, s)
+template <cuda::thread_scope R> __device__ inline void scoped_fence(memory_order o, scope<R>) {
+  (cuda::atomic_thread_fence)(o, R);
+}
+#define barrier(flags) __syncthreads()
+#define work_group_barrier(...) __syncthreads()
+#undef COMPARE_EXCHANGE
+#undef READ_MODIFY_WRITE
+#undef VALUE
+#undef OBJECT
+#undef AT
+#undef SCOPED
+#endif
+";
+
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     has_no_jumps(test)?;
@@ -92,7 +138,12 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let text = emit_c(test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     let scope = scope(test);
-    Ok(format!("#define LITMAKE_SCOPE {scope}\nextern \"C\" {{\n{text}}}\n#undef LITMAKE_SCOPE\n"))
+    let said = Groups::of(test);
+    let has_groups = !(said.reaches.is_empty() && said.barriers.is_empty());
+    let scoped = if has_groups { SCOPED } else { "" };
+    Ok(format!(
+        "{scoped}#define LITMAKE_SCOPE {scope}\nextern \"C\" {{\n{text}}}\n#undef LITMAKE_SCOPE\n"
+    ))
 }
 
 /// The narrowest scope of CUDA that has all threads of a test.

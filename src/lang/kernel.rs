@@ -285,7 +285,7 @@ mod grace {
         for r in readers {
             if r == own || used {
                 let ty = Type::Pointer(Arc::new(Type::INT));
-                f.params.push(Param { name: r.clone(), ty, span: Span::default() });
+                f.params.push(Param { name: r.clone(), ty, local: false, span: Span::default() });
             }
         }
     }

@@ -15,6 +15,7 @@ mod written;
 
 use c11::emit::EmitOptions;
 use litmake_base::failure::Failure;
+use litmake_litmus::c::scoped::{Groups, Reach};
 use litmake_litmus::{Body, Test, Type};
 
 /// The types of the objects that the parameters of a test's threads point to.
@@ -108,6 +109,7 @@ impl Language {
 
     /// A test without that header; the message says what the language lacks.
     pub fn emit(self, test: &Test, options: &EmitOptions) -> Result<String, Failure> {
+        self.has_groups(test)?;
         match self {
             Language::C => {
                 let text = c11::emit::emit_c(test, options);
@@ -122,6 +124,23 @@ impl Language {
             Language::Wgsl => shader::emit(test, options, shader::Dialect::Wgsl),
             Language::Kernel => kernel::emit(test, options),
         }
+    }
+
+    /// Refuses what a test says about groups of threads, where the language has no words for it.
+    fn has_groups(self, test: &Test) -> Result<(), Failure> {
+        let said = Groups::of(test);
+        let lacks = match self {
+            _ if said.local => "locations in the memory of a workgroup",
+            Language::OpenCl => return Ok(()),
+            Language::Cuda if said.reaches.contains(&Reach::Subgroup) => "the scope of a subgroup",
+            Language::Cuda if said.barriers.contains(&Reach::Subgroup) => "barriers of a subgroup",
+            Language::C if !said.barriers.is_empty() => "barriers",
+            Language::Cuda | Language::C => return Ok(()),
+            _ if !said.reaches.is_empty() => "operations that name scopes",
+            _ if !said.barriers.is_empty() => "barriers",
+            _ => return Ok(()),
+        };
+        Err(Failure::unsupported(format!("{lacks} in `{}`", self.name())))
     }
 
     /// The dialect of shaders, if it is a language for them. Shaders have one `main`, and locations in

@@ -1,7 +1,9 @@
 //! Emission as OpenCL C: the C text with locations behind `global` pointers.
 //!
-//! The meaning is as in `c11::emit`; only types are written differently. The same text is C for compilers
-//! that are told so (`-x c`): `global` then becomes the address space that it stands for.
+//! The meaning is as in `c11::emit`; only types are written differently, and operations keep the scopes that they name.
+//! One that names none has
+//! OpenCL C's own, the device, or, if the test is on several, all of them. Without named scopes, the same text is C for compilers that are
+//! told so (`-x c`): `global` then becomes the address space that it stands for.
 
 use std::sync::Arc;
 
@@ -9,8 +11,10 @@ use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
 use super::pointees;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::print_declaration;
+use litmake_litmus::c::scoped::{Reach, say_each};
 use litmake_litmus::c::types::qualify;
-use litmake_litmus::{Test, Type};
+use litmake_litmus::scopes::{Level, Scopes};
+use litmake_litmus::{Body, Test, Type};
 
 /// OpenCL C has the atomics of C11, except fences, which name the memory that they order. A fence of C
 /// orders all of a device's memory.
@@ -46,7 +50,16 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     }
     pointees(test).try_for_each(fits)?;
     let options = EmitOptions { calls: true, spell: Some(spell), ..options.clone() };
-    let text = emit_c(test, &options);
+    let mut test = test.clone();
+    let devices = |s: &Scopes| (1..test.threads.len()).any(|t| !s.share(Level::Device, 0, t));
+    if test.scopes.as_ref().is_some_and(devices) {
+        let threads = test.threads.iter_mut().filter_map(|body| match body {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        });
+        threads.chain(&mut test.helpers).for_each(|f| say_each(f, &mut || Reach::System));
+    }
+    let text = emit_c(&test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
     Ok(text.to_string())
 }

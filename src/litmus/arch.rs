@@ -8,6 +8,9 @@ pub(crate) struct Free {
     pub aliases: &'static [&'static str],
 }
 
+/// The word that opens a test in OpenCL C, which is C whose operations name scopes.
+pub(crate) const OPENCL: &str = "OPENCL";
+
 /// Which decisions of code are events in herd, where models see them in program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branches {
@@ -147,7 +150,7 @@ const MACHINE: Facts = Facts {
 const LANGUAGE: Facts =
     Facts { machine: false, updates: true, branches: Branches::None, ..MACHINE };
 
-static C: Facts = Facts { name: "C", model: "rc11", ..LANGUAGE };
+static C: Facts = Facts { name: "C", also: &[OPENCL], model: "rc11", ..LANGUAGE };
 
 static AARCH64: Facts = Facts {
     name: "AArch64",

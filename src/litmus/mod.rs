@@ -384,6 +384,15 @@ impl Test {
         out
     }
 
+    /// The functions of a test in C: threads, and those that they call.
+    pub fn functions(&self) -> impl Iterator<Item = &c::ast::Function> {
+        let threads = self.threads.iter().filter_map(|body| match body {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        });
+        threads.chain(&self.helpers)
+    }
+
     /// Where its threads lie: as it says, or each in a workgroup of its own.
     pub fn placed(&self) -> Scopes {
         self.scopes.clone().unwrap_or_else(|| Scopes::apart(self.threads.len()))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::arch::OPENCL;
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{
@@ -35,8 +36,9 @@ pub fn read(source: &Source) -> Result<Test> {
     s.pos += 1;
     s.set_comments(Comments::All);
     let mut init = state::init(&mut s, head.arch, open)?;
-    let (threads, helpers) = if head.arch == Arch::C {
-        c_program(&mut s, &mut init)?
+    let mut on = Vec::new();
+    let (mut threads, mut helpers) = if head.arch == Arch::C {
+        c_program(&mut s, &mut init, &mut on)?
     } else {
         s.set_comments(Comments::Litmus);
         s.blanks()?;
@@ -46,8 +48,17 @@ pub fn read(source: &Source) -> Result<Test> {
     s.blanks()?;
     let scopes = match scopes::begins(&s) {
         true => Some(scopes::read(&mut s, threads.len())?),
-        false => None,
+        false => scopes::heads(&s, &on)?,
     };
+    if head.is_opencl {
+        let functions = threads.iter_mut().filter_map(|body| match body {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        });
+        // OpenCL C's own scope.
+        let unsaid = &mut || c::scoped::Reach::Device;
+        functions.chain(&mut helpers).for_each(|f| c::scoped::say_each(f, unsaid));
+    }
     refuse_levels(&s)?;
     let last = cond::read(&mut s, head.arch, threads.len())?;
     let mut test = Test {
@@ -71,6 +82,8 @@ pub fn read(source: &Source) -> Result<Test> {
 
 struct Header {
     arch: Arch,
+    /// Operations without a scope reach the device.
+    is_opencl: bool,
     name: String,
     doc: Option<String>,
     info: Vec<(String, String)>,
@@ -80,6 +93,7 @@ struct Header {
 fn header(s: &mut Scanner) -> Result<Header> {
     s.eat_text("\u{feff}");
     s.blanks()?;
+    let is_opencl = s.peek_word() == OPENCL;
     let arch = dialect(s)?;
     s.line_blanks()?;
     let name = test_name(s)?;
@@ -128,7 +142,7 @@ fn header(s: &mut Scanner) -> Result<Header> {
             }
         }
     }
-    Ok(Header { arch, name, doc, info })
+    Ok(Header { arch, is_opencl, name, doc, info })
 }
 
 /// Advice for whoever gives a program in the place of a test.
@@ -542,7 +556,12 @@ fn check_labels(s: &Scanner, lines: &[Line]) -> Result<()> {
 }
 
 /// The functions of a C test: threads, and what they call.
-fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Vec<Function>)> {
+/// The threads and the functions that they call; `on` gets the places of the threads, where their heads say them.
+fn c_program(
+    s: &mut Scanner,
+    init: &mut Vec<InitItem>,
+    on: &mut Vec<Option<c::On>>,
+) -> Result<(Vec<Body>, Vec<Function>)> {
     let mut structs: Vec<Arc<Struct>> = Vec::new();
     let mut defines = c::Defines::default();
     let mut threads = Vec::new();
@@ -580,7 +599,8 @@ fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Ve
             structs.push(Arc::new(new));
             continue;
         }
-        let (function, variables) = c::parse_function_with(s.source, span, &structs, &defines)?;
+        let (function, variables, place) =
+            c::parse_function_with(s.source, span, &structs, &defines)?;
         for variable in variables {
             add_variable(s, init, variable)?;
         }
@@ -594,6 +614,7 @@ fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Ve
         match number {
             Some(n) if n == threads.len() && n < MAX_THREADS => {
                 threads.push(Body::C(function));
+                on.push(place);
             }
             Some(n) if n >= MAX_THREADS => {
                 return Err(s.error(head, format!("a test has at most {MAX_THREADS} threads")));
@@ -605,6 +626,9 @@ fn c_program(s: &mut Scanner, init: &mut Vec<InitItem>) -> Result<(Vec<Body>, Ve
                     format!("expected thread P{}, found P{n}", threads.len())
                 };
                 return Err(s.error(head, message).help("threads are P0, P1, ... in order"));
+            }
+            None if place.is_some() => {
+                return Err(s.error(head, "only threads are in a workgroup by their heads"));
             }
             None => {
                 if helpers.iter().any(|h| h.name == function.name) {

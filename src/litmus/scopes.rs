@@ -92,6 +92,21 @@ impl Scopes {
         Scopes { threads }
     }
 
+    /// Each thread is in the workgroup and on the device of these numbers.
+    pub fn on(places: &[(u16, u16)]) -> Scopes {
+        let first =
+            |is: &dyn Fn(&(u16, u16)) -> bool| places.iter().position(is).unwrap_or(0) as u16;
+        let groups = |(t, place): (usize, &(u16, u16))| {
+            Level::ALL.map(|level| match level {
+                Level::Subgroup => t as u16,
+                Level::Workgroup | Level::Cluster => first(&|o| o == place),
+                Level::QueueFamily | Level::Device => first(&|o| o.1 == place.1),
+                Level::System => 0,
+            })
+        };
+        Scopes { threads: places.iter().enumerate().map(groups).collect() }.numbered()
+    }
+
     /// How many threads there are.
     pub(crate) fn len(&self) -> usize {
         self.threads.len()
@@ -198,6 +213,19 @@ pub(crate) fn read(s: &mut Scanner, threads: usize) -> Result<Scopes> {
     debug_assert!(start < s.pos, "the word was taken");
     let found: Vec<Groups> = reader.found.into_iter().flatten().collect();
     Ok(Scopes { threads: found }.numbered())
+}
+
+/// The places of threads by the heads of their functions (`P0@wg 0, dev 0`), if these say them.
+pub(crate) fn heads(s: &Scanner, on: &[Option<super::c::On>]) -> Result<Option<Scopes>> {
+    let said: Vec<(u16, u16)> = on.iter().copied().flatten().collect();
+    if said.is_empty() {
+        return Ok(None);
+    }
+    if let Some(t) = on.iter().position(Option::is_none) {
+        let message = format!("the head of P{t} does not say in which workgroup the thread is");
+        return Err(s.error(s.here(), message).help("each thread says it: `P0@wg 0, dev 0 (...)`"));
+    }
+    Ok(Some(Scopes::on(&said)))
 }
 
 struct Reader {

@@ -14,6 +14,7 @@ pub mod mcm;
 pub mod rewrite;
 pub mod small;
 pub mod suite;
+mod updates;
 pub mod weaken;
 
 #[cfg(test)]

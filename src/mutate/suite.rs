@@ -1,4 +1,4 @@
-//! The suites of tests for GPUs by their names: those of MC Mutants, and every small program.
+//! The suites of tests for GPUs by their names: those of MC Mutants, torn read-modify-writes, and every small program.
 //!
 //! It does not know how tests are run.
 
@@ -7,6 +7,7 @@ use litmake_litmus::Test;
 
 use super::mcm::{Mutant, conformance, mutants, orders, scope_mutants};
 use super::small::{self, Size};
+use super::updates;
 
 /// The suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +22,21 @@ pub enum Suite {
     Orders,
     /// The first three suites, whose accesses are all relaxed.
     All,
+    /// Read-modify-writes between whose halves another thread could write.
+    Updates,
     /// Every small program.
     Exhaustive,
 }
 
 impl Suite {
     /// All suites, in the order in which the command lists them.
-    pub const ALL: [Suite; 6] = [
+    pub const ALL: [Suite; 7] = [
         Suite::Mutants,
         Suite::Conformance,
         Suite::Scope,
         Suite::Orders,
         Suite::All,
+        Suite::Updates,
         Suite::Exhaustive,
     ];
 
@@ -44,6 +48,7 @@ impl Suite {
             Suite::Scope => "scope",
             Suite::Orders => "orders",
             Suite::All => "all",
+            Suite::Updates => "updates",
             Suite::Exhaustive => "exhaustive",
         }
     }
@@ -75,6 +80,7 @@ impl Suite {
             Suite::All => {
                 of(conformance()?).chain(of(mutants()?)).chain(of(scope_mutants()?)).collect()
             }
+            Suite::Updates => updates::tests()?,
             Suite::Exhaustive => small::tests(size)?,
         })
     }

@@ -6,6 +6,7 @@
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use litmake_litmus::c::orders::{Kind, orders};
+use litmake_litmus::c::scoped::first_order;
 use litmake_litmus::{Arch, Body, Test};
 
 /// A change to a test's source after which it allows all outcomes that it did, and perhaps more.
@@ -152,7 +153,7 @@ fn call(
 ) -> bool {
     let Some((core, kinds)) = orders(name) else { return false };
     let explicit = name.ends_with("_explicit") || core == "atomic_thread_fence";
-    let first = if explicit { args.len().saturating_sub(kinds.len()) } else { args.len() };
+    let first = if explicit { first_order(args, kinds.len()) } else { args.len() };
     let order = |text: &str| Expr::name(&format!("memory_order_{text}"));
     let mut new: Vec<Option<&'static str>> = Vec::new();
     for (i, kind) in kinds.iter().enumerate() {

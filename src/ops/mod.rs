@@ -162,10 +162,12 @@ tags! {
     // and wait for them.
     PTX_CTA = "CTA": "PTX", PTX_CLUSTER = "CLUSTER": "PTX", PTX_GPU = "GPU": "PTX", PTX_SYS = "SYS": "PTX",
     PTX_ARRIVE = "ARRIVE": "PTX", PTX_WAIT = "WAIT": "PTX",
-    // The scope of an access or a barrier: subgroup, workgroup, queue family, device, whole system.
-    SG = "SG": "SPIRV", WG = "WG": "SPIRV AMDGCN", QF = "QF": "SPIRV", DV = "DV": "SPIRV AMDGCN", SY = "SY": "SPIRV AMDGCN",
+    // The scope of an access or a barrier: the thread alone, subgroup, workgroup, queue family, device, whole system.
+    // C's operations that name none have none of them, and reach the system.
+    WI = "WI": "C",
+    SG = "SG": "C SPIRV", WG = "WG": "C SPIRV AMDGCN", QF = "QF": "SPIRV", DV = "DV": "C SPIRV AMDGCN", SY = "SY": "SPIRV AMDGCN",
     /// An event at which threads wait for each other.
-    CBAR = "CBAR": "SPIRV",
+    CBAR = "CBAR": "C SPIRV",
     // AMDGCN: the bit by which an access passes the caches of its processor by; waits until all but so many loads
     // are done, and until all stores are; what is written back, and which caches are emptied.
     GLC = "GLC": "AMDGCN",
@@ -183,10 +185,11 @@ tags! {
     SEMAV = "SEMAV": "SPIRV",
     /// Memory semantics with a visibility operation.
     SEMVIS = "SEMVIS": "SPIRV",
-    // SPIR-V: the storage class of what is accessed, and those that semantics list.
-    UNIFORM = "UNIFORM": "SPIRV", WORKGROUP = "WORKGROUP": "SPIRV", CROSSWORKGROUP = "CROSSWORKGROUP": "SPIRV",
-    SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "SPIRV",
-    SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "SPIRV";
+    // SPIR-V: the storage class of what is accessed, and those that semantics list. C: the memory of a workgroup, and
+    // the memories that a fence lists (cross-workgroup: the device's).
+    UNIFORM = "UNIFORM": "SPIRV", WORKGROUP = "WORKGROUP": "C SPIRV", CROSSWORKGROUP = "CROSSWORKGROUP": "SPIRV",
+    SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "C SPIRV",
+    SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "C SPIRV";
     barriers:
     // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, MIPS (its base model treats lighter stypes as nothing).
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
@@ -710,6 +713,23 @@ pub struct RegInfo {
 }
 
 impl Code {
+    /// Whether an op has one of these annotations.
+    pub fn is_annotated(&self, of: Tags) -> bool {
+        fn any(ops: &[Op], of: Tags) -> bool {
+            ops.iter().any(|op| match op {
+                Op::Fence { tags }
+                | Op::Load { tags, .. }
+                | Op::Store { tags, .. }
+                | Op::StoreEx { tags, .. }
+                | Op::Rmw { tags, .. }
+                | Op::Touch { tags, .. } => tags.meets(of),
+                Op::If { yes, no, .. } => any(yes, of) || any(no, of),
+                _ => false,
+            })
+        }
+        self.insts.iter().any(|inst| any(&inst.ops, of))
+    }
+
     /// The register of this name, where the thread has one.
     pub fn find_reg(&self, name: &str) -> Option<Reg> {
         self.regs.iter().position(|r| r.name == name).map(|i| i as Reg)

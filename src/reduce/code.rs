@@ -6,6 +6,7 @@ use litmake_base::diag::Span;
 use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BinaryOp, Declarator, Expr, ExprKind, IntLit, Part, Stmt, StmtKind};
 use litmake_litmus::c::orders::{self, Kind};
+use litmake_litmus::c::scoped::reach;
 
 type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
 
@@ -284,6 +285,20 @@ fn is_local(e: &Expr) -> bool {
 /// every reduction ends at the same operation: loads and stores before read-modify-writes, among
 /// these additions of 1, and the weakest orders.
 fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
+    let Some((scope, rest)) = args.split_last().filter(|_| reach(args).is_some()) else {
+        return simpler_unscoped(name, args);
+    };
+    // The simpler operation has the same scope.
+    let mut out = simpler_unscoped(name, rest);
+    for call in &mut out {
+        if let ExprKind::Call(_, args) = &mut call.kind {
+            args.push(scope.clone());
+        }
+    }
+    out
+}
+
+fn simpler_unscoped(name: &str, args: &[Expr]) -> Vec<Expr> {
     let Some((core, kinds)) = orders::orders(name) else { return Vec::new() };
     let mut out = Vec::new();
     if !name.ends_with("_explicit") && core != "atomic_thread_fence" {

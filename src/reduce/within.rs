@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::c::orders::{at_least, orders};
+use litmake_litmus::c::scoped::{first_order, reach};
 use litmake_litmus::{Arch, Body, Place, Test, Type};
 
 use super::code::order;
@@ -222,7 +223,7 @@ fn op(at: usize, s: &Stmt) -> Option<Op> {
         Some(ExprKind::Name(n)) => n.clone(),
         _ => return None,
     };
-    let said = |i: usize| match args.get((args.len() - kinds.len().min(args.len())) + i) {
+    let said = |i: usize| match args.get(first_order(args, kinds.len()) + i) {
         _ if !name.ends_with("_explicit") && group != Group::Fence => Some("seq_cst".to_string()),
         Some(Expr { kind: ExprKind::Name(n), .. }) => {
             n.strip_prefix("memory_order_").map(str::to_string)
@@ -365,10 +366,12 @@ fn weaken(s: &mut Stmt, to: &[String]) {
     let Some((core, kinds)) = orders(name) else { return };
     let core = core.to_string();
     let is_explicit = name.ends_with("_explicit") || core == "atomic_thread_fence";
+    let said = reach(args);
+    let scope = args.pop_if(|_| is_explicit && said.is_some());
     if is_explicit {
         args.truncate(args.len().saturating_sub(kinds.len()));
     }
-    args.extend(to.iter().take(kinds.len()).map(|o| order(o)));
+    args.extend(to.iter().take(kinds.len()).map(|o| order(o)).chain(scope));
     if core != "atomic_thread_fence" {
         *name = format!("{core}_explicit");
     }

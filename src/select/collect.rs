@@ -11,7 +11,7 @@ use super::filter::Filter;
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_generate::recipe::Recipe;
 use litmake_generate::{
-    EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally, families,
+    EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally, UNSCOPED, families, scopes,
 };
 use litmake_litmus::{self as litmus, Arch};
 
@@ -20,6 +20,8 @@ pub struct Collected {
     arch: Arch,
     /// The tests, sorted by name.
     all: Vec<Made>,
+    /// How many variants with scopes stand for each test, and the seed of what is drawn.
+    scopes: Option<(u64, u64)>,
     /// The counts of tests that were kept and dropped.
     pub tally: Tally,
 }
@@ -27,7 +29,7 @@ pub struct Collected {
 impl Collected {
     /// The number of tests.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.all.len() * self.scopes.map_or(1, |(count, _)| count as usize)
     }
 
     /// Whether nothing was kept.
@@ -35,15 +37,25 @@ impl Collected {
         self.all.is_empty()
     }
 
-    /// The names and texts of the tests, in the order of the names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, String)> {
-        self.all.iter().map(|m| (m.name.as_str(), m.text(self.arch)))
+    /// The names and texts of the tests, in the order of the names, variants in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (String, String)> {
+        self.all.iter().flat_map(|m| {
+            let text = m.text(self.arch);
+            let Some((count, seed)) = self.scopes else { return vec![(m.name.to_string(), text)] };
+            let variant = |n| Some((scopes::name(&m.name, n), scopes::variant(&text, n, seed)?));
+            (0..count).filter_map(variant).collect()
+        })
     }
 
     /// The text of the test with a name.
     pub fn find(&self, name: &str) -> Option<String> {
-        let at = self.all.binary_search_by(|m| m.name.as_str().cmp(name)).ok()?;
-        Some(self.all[at].text(self.arch))
+        let text = |name: &str| {
+            let at = self.all.binary_search_by(|m| m.name.as_str().cmp(name)).ok()?;
+            Some(self.all[at].text(self.arch))
+        };
+        let Some((_, seed)) = self.scopes else { return text(name) };
+        let (base, number) = scopes::base(name)?;
+        scopes::variant(&text(base)?, number, seed)
     }
 }
 
@@ -57,12 +69,14 @@ pub struct Wanted<'w> {
     pub sample: Option<(usize, u64)>,
     /// The largest number of tests, the first by name.
     pub limit: usize,
+    /// How many variants with scopes stand for each test, and the seed of what is drawn.
+    pub scopes: Option<(u64, u64)>,
 }
 
 impl<'w> Wanted<'w> {
     /// Selects all tests that pass a filter.
     pub fn all(keep: &'w Filter) -> Wanted<'w> {
-        Wanted { excluded: &|_| false, keep, sample: None, limit: usize::MAX }
+        Wanted { excluded: &|_| false, keep, sample: None, limit: usize::MAX, scopes: None }
     }
 }
 
@@ -73,7 +87,7 @@ pub fn collect(
     wanted: &Wanted,
     jobs: usize,
 ) -> Result<Collected> {
-    let Wanted { excluded, keep, sample, limit } = *wanted;
+    let Wanted { excluded, keep, sample, limit, scopes } = *wanted;
     let (mut all, mut tally) = recipe.prepare()?.all(jobs)?;
     for family in families {
         let part = families::each(family, &mut |made| {
@@ -116,6 +130,15 @@ pub fn collect(
     if !all.is_empty() {
         keep.check_held()?;
     }
+    if let Some((_, seed)) = scopes {
+        if arch != Arch::C {
+            return Err(Diag::new(
+                "variants with scopes are of C tests; `arch` is another dialect",
+            ));
+        }
+        all.retain(|m| scopes::variant(&m.text(arch), 0, seed).is_some());
+    }
+    dropped(UNSCOPED, &all, &mut tally);
     if let Some((count, seed)) = sample {
         all = stratified(all, count, seed);
     }
@@ -124,7 +147,7 @@ pub fn collect(
     all.truncate(limit);
     dropped(LIMITED, &all, &mut tally);
     all.shrink_to_fit();
-    Ok(Collected { arch, all, tally })
+    Ok(Collected { arch, all, scopes, tally })
 }
 
 /// The stratum of a test: its construct if it has one, else its family.

@@ -35,7 +35,9 @@ pub fn arch_of(model: &str) -> Option<Arch> {
         "aarch32" => Arch::Arm,
         "herding-cats" => Arch::Ppc,
         "mips-sync" | "mips-weak" => Arch::Mips,
-        "rc11-lb" | "c11" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => Arch::C,
+        "rc11-lb" | "c11" | "opencl" | "go" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => {
+            Arch::C
+        }
         "llvm-lb" => Arch::Llvm,
         "spirv-opencl" => Arch::Spirv,
         name => return Arch::ALL.into_iter().find(|arch| arch.default_model() == name),

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::bodies::Bodies;
+use super::groups;
 use super::program::{Cond, Location, Observable, ObservedPlace, Program, Rhs, Shown, Thread};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_isa as isa;
@@ -179,6 +180,9 @@ impl Program {
             if let Some(location) = locations.list.get_mut(usize::from(*location)) {
                 location.tags = location.tags | *tags;
             }
+        }
+        if test.arch == Arch::C {
+            groups::one_memory(&mut threads, &locations.list);
         }
         let mut lowering = Lowering {
             test,

@@ -12,6 +12,7 @@ mod eval;
 mod exhaustive;
 mod explain;
 mod expr;
+mod groups;
 mod interpreted;
 mod lower;
 mod path;
@@ -62,8 +63,8 @@ pub use litmake_lang::c11::PlainAtomic;
 use litmake_lang::c11::lower::Dialect;
 use litmake_litmus::c::macros::Macros;
 use litmake_litmus::{Arch, Quantifier, Test};
+use litmake_ops::Val;
 use litmake_ops::eval::sign_extend;
-use litmake_ops::{Op, Tags, Val};
 use path::{Path, PathError};
 use program::{Observable, ObservedPlace, Program};
 use reach::Reach;
@@ -378,7 +379,13 @@ impl Simulator {
     }
 
     fn program(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Program> {
-        Program::with(test, &mut self.bodies, model.dialect.as_ref(), options.plain_atomic)
+        let dialect = model.dialect.as_ref();
+        let program = Program::with(test, &mut self.bodies, dialect, options.plain_atomic)?;
+        match model.plan() {
+            Some(plan) if test.arch == Arch::C => groups::known_to(&program, plan, &model.name)?,
+            _ => {}
+        }
+        Ok(program)
     }
 
     /// Fills `results` and the names of flags, and says whether paths were cut.
@@ -651,28 +658,12 @@ fn private_locations(program: &Program, reach: &Reach) -> Vec<Option<u16>> {
 fn leave_out(program: &Program, needed: Private, private: &mut [Option<u16>]) {
     let fenced = |thread: &program::Thread| match needed {
         Private::Events => true,
-        Private::LeftOut(Excepted { unless, .. }) => {
-            thread.code.insts.iter().any(|inst| is_annotated(&inst.ops, unless))
-        }
+        Private::LeftOut(Excepted { unless, .. }) => thread.code.is_annotated(unless),
     };
     let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
     for thread in private {
         *thread = thread.filter(|t| !fenced[usize::from(*t)]);
     }
-}
-
-/// Whether an op has one of these annotations.
-fn is_annotated(ops: &[Op], of: Tags) -> bool {
-    ops.iter().any(|op| match op {
-        Op::Fence { tags }
-        | Op::Load { tags, .. }
-        | Op::Store { tags, .. }
-        | Op::StoreEx { tags, .. }
-        | Op::Rmw { tags, .. }
-        | Op::Touch { tags, .. } => tags.meets(of),
-        Op::If { yes, no, .. } => is_annotated(yes, of) || is_annotated(no, of),
-        _ => false,
-    })
 }
 
 /// A value as states show it, where this is observed.

@@ -33,6 +33,8 @@ pub struct Generated {
     keep_words: (Source, Vec<Sp<String>>),
     limit: usize,
     sample: Option<(usize, u64)>,
+    /// How many variants with scopes each test gets, and the seed of what is drawn.
+    scopes: Option<(u64, u64)>,
     made: Mutex<Option<Collected>>,
     counts: Mutex<Counts>,
 }
@@ -71,6 +73,7 @@ impl Generated {
             keep_words: (source.clone(), options.keep.0.clone()),
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
+            scopes: options.scopes.as_ref().map(|n| (n.value, seed)),
             made: Mutex::default(),
             counts: Mutex::default(),
         })
@@ -85,6 +88,7 @@ impl Generated {
             keep: &self.keep,
             sample: self.sample,
             limit: self.limit,
+            scopes: self.scopes,
         };
         collect(&self.recipe, &self.families, &wanted, jobs)
     }
@@ -159,8 +163,8 @@ impl Generated {
     /// A digest of everything that decides the list of tests.
     fn key(&self) -> Digest {
         let asked = format!(
-            "{:?} {:?} {} {:?} {:?}",
-            self.recipe, self.families, self.limit, self.sample, self.words
+            "{:?} {:?} {} {:?} {:?} {:?}",
+            self.recipe, self.families, self.limit, self.sample, self.scopes, self.words
         );
         Keyer::new("generated/3")
             .field("litmake", env!("LITMAKE_STAGE_GENERATED").as_bytes())
@@ -208,7 +212,7 @@ impl graph::Source for Generated {
         let (mut out, mut texts) = (Vec::new(), Vec::new());
         for (name, text) in made.iter().flat_map(|m| m.iter()) {
             let content = Digest::of(text.as_bytes());
-            out.push(Entry { name: file(name).into(), content });
+            out.push(Entry { name: file(&name).into(), content });
             // A sample is small, compared with the tests that it is drawn from, so its texts are
             // stored, too.
             if self.sample.is_some() {
@@ -289,6 +293,7 @@ mod tests {
             keep_words: (Source::new("keep", ""), Vec::new()),
             limit: usize::MAX,
             sample: Some((count, seed)),
+            scopes: None,
             made: Mutex::default(),
             counts: Mutex::default(),
         }

@@ -469,7 +469,7 @@ proptest! {
     fn plans_of_our_models_agree_with_the_interpreter(seed in any::<u32>()) {
         for (name, arch) in [
             ("sc", Arch::C), ("sc", Arch::Mips), ("rc11", Arch::C), ("rc11-lb", Arch::C),
-            ("c11", Arch::C), ("wgsl-sc-per-loc", Arch::C), ("wgsl-rel-acq", Arch::C), ("vulkan", Arch::C),
+            ("c11", Arch::C), ("opencl", Arch::C), ("wgsl-sc-per-loc", Arch::C), ("wgsl-rel-acq", Arch::C), ("vulkan", Arch::C),
             ("const-write", Arch::X86), ("aarch64", Arch::AArch64), ("aarch32", Arch::Arm),
             ("armv7", Arch::Arm), ("riscv", Arch::RiscV), ("x86tso", Arch::X86_64),
             ("x86tso-herd2025", Arch::X86_64), ("ppc", Arch::Ppc), ("mips", Arch::Mips),

@@ -15,8 +15,17 @@ pub struct Size {
 }
 
 /// The models that judge tests in C.
-pub const C_MODELS: [&str; 8] =
-    ["rc11", "rc11-lb", "c11", "sc", "wgsl-rel-acq", "wgsl-sc-per-loc", "vulkan", "const-write"];
+pub const C_MODELS: [&str; 9] = [
+    "rc11",
+    "rc11-lb",
+    "c11",
+    "opencl",
+    "sc",
+    "wgsl-rel-acq",
+    "wgsl-sc-per-loc",
+    "vulkan",
+    "const-write",
+];
 
 const NAMES: [&str; 8] = ["x", "y", "z", "a", "b", "c", "d", "e"];
 

@@ -80,7 +80,8 @@ fn tests(families: &[&str], count: usize) -> Vec<(String, Test)> {
             Wanted { sample: Some((count.div_ceil(families.len()), 3)), ..Wanted::all(&keep) };
         let all = collect(&Recipe::new(Arch::C), &[Source::new("family", *family)], &wanted, 1);
         for (name, text) in all.unwrap_or_else(|e| panic!("{e}")).iter() {
-            let test = litmus::read(&Source::new(name, text)).unwrap_or_else(|e| panic!("{e}"));
+            let test =
+                litmus::read(&Source::new(name.as_str(), text)).unwrap_or_else(|e| panic!("{e}"));
             out.push((format!("{family}/{name}"), test));
         }
     }

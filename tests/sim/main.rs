@@ -24,6 +24,7 @@ mod random;
 mod reference;
 #[allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 mod sanitizer;
+mod scoped;
 mod statics;
 mod structures;
 mod undefined;

@@ -1,4 +1,4 @@
-/* A driver made wrong on purpose: a Vulkan layer that swaps two atomic loads.
+/* A driver made wrong on purpose: a Vulkan layer that swaps two atomic loads, or tears exchanges.
  *
  * Where two atomic loads follow one another with no other access and no barrier between them, and both
  * go to addresses that were clamped (GLSL's UMin), the module that goes on to the driver has their
@@ -9,7 +9,9 @@
  *   VK_LAYER_PATH=DIR VK_INSTANCE_LAYERS=VK_LAYER_LITMAKE_wrong_driver PROGRAM
  *
  * WRONG_DRIVER_DUMP=DIR has it write the modules that it changed, before and after. WRONG_DRIVER_ALL=1
- * has it swap loads from addresses that are not clamped, too.
+ * has it swap loads from addresses that are not clamped, too. WRONG_DRIVER_TORN=1 has it do something else: each
+ * atomic exchange becomes a load, some more loads for the time that they take, and a store. That breaks atomicity in
+ * code of every kind.
  *
  * The few types of Vulkan that it needs are written out here, so that no headers have to be there. */
 
@@ -129,6 +131,36 @@ static int swap_loads(uint32_t *words, size_t count) {
   return swapped;
 }
 
+enum { OP_ATOMIC_STORE = 228, OP_ATOMIC_EXCHANGE = 229, PAUSE = 256 };
+
+/* A copy of the module with each exchange torn; how many there were. The copy has room for them. */
+static int tear_exchanges(const uint32_t *words, size_t count, uint32_t *out, size_t *length) {
+  int torn = 0;
+  size_t to = 5;
+  memcpy(out, words, 5 * sizeof *words);
+  for (size_t at = 5; at < count && words[at] >> 16 > 0; at += words[at] >> 16) {
+    const uint32_t *from = words + at;
+    if (at + (from[0] >> 16) > count) break;
+    if ((from[0] & 0xffff) != OP_ATOMIC_EXCHANGE) {
+      memcpy(out + to, from, (from[0] >> 16) * sizeof *words);
+      to += from[0] >> 16;
+      continue;
+    }
+    /* Behind the instruction: type, result, pointer, scope, semantics, value. */
+    for (int i = 0; i <= PAUSE; i++) {
+      uint32_t load[] = {6u << 16 | OP_ATOMIC_LOAD, from[1], i ? out[3]++ : from[2], from[3], from[4], from[5]};
+      memcpy(out + to, load, sizeof load);
+      to += 6;
+    }
+    uint32_t store[] = {5u << 16 | OP_ATOMIC_STORE, from[3], from[4], from[5], from[6]};
+    memcpy(out + to, store, sizeof store);
+    to += 5;
+    torn++;
+  }
+  *length = to;
+  return torn;
+}
+
 static void dump(const char *what, int number, const uint32_t *words, size_t bytes) {
   const char *folder = getenv("WRONG_DRIVER_DUMP");
   if (!folder) return;
@@ -144,13 +176,21 @@ static int32_t create_module(Handle device, const ModuleInfo *given, const void 
   static int number;
   int32_t (*next)(Handle, const ModuleInfo *, const void *, void *) =
       (void *)next_device_proc(device, "vkCreateShaderModule");
-  uint32_t *words = malloc(given->bytes);
-  memcpy(words, given->words, given->bytes);
+  size_t count = given->bytes / 4, length = count;
+  uint32_t *words = malloc(given->bytes * (PAUSE + 2));
   ModuleInfo info = *given;
+  int changed = 0;
+  if (count > 5 && getenv("WRONG_DRIVER_TORN")) {
+    changed = tear_exchanges(given->words, count, words, &length);
+  } else {
+    memcpy(words, given->words, given->bytes);
+    if (count > 5) changed = swap_loads(words, count);
+  }
   info.words = words;
-  if (given->bytes > 20 && swap_loads(words, given->bytes / 4)) {
+  info.bytes = length * 4;
+  if (changed) {
     dump("before", number, given->words, given->bytes);
-    dump("after", number, words, given->bytes);
+    dump("after", number, words, info.bytes);
     number++;
   }
   int32_t result = next(device, &info, memory, out);

@@ -65,8 +65,8 @@ pub struct Tests {
     files: Vec<PathBuf>,
 
     /// The suite to run: the paper's (mutants, conformance), mutants whose fences reach less far
-    /// (scope), all of these (all), accesses that acquire and release (orders), or every small
-    /// program (exhaustive)
+    /// (scope), all of these (all), accesses that acquire and release (orders), read-modify-writes
+    /// that a device could tear in two (updates), or every small program (exhaustive)
     #[arg(long, default_value = "mutants", value_name = "SUITE", value_parser = suite)]
     suite: Suite,
 

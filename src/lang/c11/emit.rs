@@ -12,6 +12,7 @@ use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
     BinaryOp, Expr, ExprKind, FloatLit, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
 };
+use litmake_litmus::c::scoped;
 use litmake_litmus::c::structs::structs;
 use litmake_litmus::c::types::{is_bool, qualify, size_of};
 use litmake_litmus::c::{print_declaration, print_function, print_statement};
@@ -271,6 +272,7 @@ pub fn emit_body(
         out.params.push(Param {
             name: name.clone(),
             ty: Type::Pointer(Arc::new(ty.clone())),
+            local: false,
             span: Span::default(),
         });
     }
@@ -823,10 +825,15 @@ impl Rewrite<'_> {
     }
 
     fn call(&self, name: &str, args: &[Expr], span: Span) -> Expr {
+        if self.options.spell.is_none()
+            && let Some((name, args)) = scoped::clang(name, args)
+        {
+            return self.call(&name, &args, span);
+        }
         let mut out: Vec<Expr> = args.iter().map(|e| self.expr(e)).collect();
         let is_own = match &self.options.own {
             Some(own) => own.contains(name),
-            None => !is_builtin(name),
+            None => !is_builtin(name) && !name.starts_with("__scoped_atomic_"),
         };
         if is_own {
             let name = self.options.function_name(name);

@@ -119,6 +119,7 @@ impl Pass<'_> {
                     params.push(Param {
                         name: param.clone(),
                         ty: object.clone()?,
+                        local: false,
                         span: Span::default(),
                     });
                     handed.push(arg.clone());
@@ -134,7 +135,7 @@ impl Pass<'_> {
                 None => variable.clone(),
             };
             if !params.iter().any(|p| p.name == param) {
-                params.push(Param { name: param.clone(), ty, span: Span::default() });
+                params.push(Param { name: param.clone(), ty, local: false, span: Span::default() });
                 handed.push(arg.clone());
             }
             inner.push(Expr::name(&param));

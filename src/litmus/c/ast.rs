@@ -81,6 +81,8 @@ pub struct Param {
     pub name: String,
     /// Its type, as it is written.
     pub ty: Type,
+    /// Whether what it points to lies in the memory of a workgroup (`local` in OpenCL C).
+    pub local: bool,
     /// Where it stands in the test.
     pub span: Span,
 }
@@ -827,7 +829,7 @@ impl PartialEq for Function {
 
 impl PartialEq for Param {
     fn eq(&self, other: &Param) -> bool {
-        self.name == other.name && self.ty == other.ty
+        self.name == other.name && self.ty == other.ty && self.local == other.local
     }
 }
 

@@ -10,12 +10,13 @@ pub mod orders;
 mod parse;
 mod parse_expr;
 mod print;
+pub mod scoped;
 pub mod structs;
 pub mod types;
 
 pub use defines::Defines;
 pub use parse::{
-    no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
+    On, no_definitions, parse_definition, parse_function, parse_function_with, parse_type,
     parse_variables,
 };
 pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};

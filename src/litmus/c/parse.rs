@@ -25,17 +25,18 @@ pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
 }
 
 /// Reads the text of one function of a test that defines structures and macros; also gives the variables of
-/// their own storage that the function declares (`static int x;`).
+/// their own storage that the function declares (`static int x;`), and the workgroup and the device on which a
+/// thread runs, if its head says so (`P0@wg 0, dev 0`).
 pub fn parse_function_with<'a>(
     source: &'a Source,
     span: Span,
     structs: &[Arc<Struct>],
     defines: &Defines<'a>,
-) -> Result<(Function, Vec<Declarator>)> {
+) -> Result<(Function, Vec<Declarator>, Option<On>)> {
     let mut p = Parser::with(source, span, structs, defines)?;
     let function = p.function()?;
     p.end("after the function")?;
-    Ok((function, p.variables))
+    Ok((function, p.variables, p.on))
 }
 
 /// Reads a declaration between functions, whose variables all functions see.
@@ -75,6 +76,9 @@ pub fn parse_type(source: &Source, span: Span) -> Result<Type> {
     Ok(ty)
 }
 
+/// The numbers of the workgroup and of the device on which a thread runs.
+pub type On = (u16, u16);
+
 pub(super) struct Parser<'a> {
     pub source: &'a Source,
     tokens: Vec<Token<'a>>,
@@ -87,6 +91,8 @@ pub(super) struct Parser<'a> {
     structs: Vec<Arc<Struct>>,
     /// The variables of their own storage that were declared.
     variables: Vec<Declarator>,
+    /// Where the function runs.
+    on: Option<On>,
 }
 
 /// The `asm` that is read.
@@ -119,6 +125,10 @@ struct Head {
     function: Option<Span>,
     /// A word of storage that gives a variable a life of its own.
     storage: Option<Span>,
+    /// `global` or `local`, which only parameters can have here.
+    space: Option<Span>,
+    /// It is `local`.
+    local: bool,
 }
 
 /// What the words before a declarator say of its type.
@@ -153,6 +163,7 @@ impl<'a> Parser<'a> {
             head: Head::default(),
             structs: Vec::new(),
             variables: Vec::new(),
+            on: None,
         })
     }
 
@@ -378,6 +389,10 @@ impl<'a> Parser<'a> {
             // Locals are where a compiler likes to have them.
             "register" | "auto" => {}
             "static" => self.head.storage = Some(self.span()),
+            "global" | "__global" | "local" | "__local" if self.type_at(1, false) => {
+                self.head.space = Some(self.span());
+                self.head.local |= w.ends_with("local");
+            }
             "extern" | "_Thread_local" | "__thread" => {
                 let message = format!("variables that are `{w}` are not read");
                 let help = "shared locations are parameters of the thread, or `static`";
@@ -489,16 +504,25 @@ impl<'a> Parser<'a> {
     /// The specifiers of what is no function.
     fn plain_specifiers(&mut self) -> Result<Type> {
         let ty = self.specifiers()?;
+        self.no_other_word()?;
+        Ok(ty)
+    }
+
+    /// Refuses the words that were read last and that only variables or functions can have.
+    fn no_other_word(&self) -> Result<()> {
         if let Some(span) = self.head.storage {
             return Err(Diag::at(self.source, span, "`static` stands here before no variable")
                 .help("declare a static between the functions, or by itself in a function"));
         }
-        self.no_function_word()?;
-        Ok(ty)
+        self.no_function_word()
     }
 
     /// Refuses the words that were read last and that only functions can have.
     fn no_function_word(&self) -> Result<()> {
+        let message = "only parameters of threads lie in the memory that this names";
+        if let Some(span) = self.head.space {
+            return Err(Diag::at(self.source, span, message).help("leave it out"));
+        }
         match self.head.function {
             Some(span) => Err(Diag::at(self.source, span, "only functions have this")
                 .help("leave it out, or write it before the function's type")),
@@ -670,7 +694,7 @@ impl<'a> Parser<'a> {
         let start = self.span();
         // `P0(...)` without a return type, as tests have it.
         let bare = matches!(self.peek(), Tok::Word(w, Kind::Name) if w != "__attribute__")
-            && matches!(self.peek_at(1), Tok::Punct("("));
+            && matches!(self.peek_at(1), Tok::Punct("(" | "@"));
         self.head = Head::default();
         let base = if bare { Type::Void } else { self.specifiers()? };
         let mut head = std::mem::take(&mut self.head);
@@ -687,6 +711,7 @@ impl<'a> Parser<'a> {
         }
         head.told = std::mem::take(&mut self.head.told);
         let (name, _) = self.name("the name of the function")?;
+        self.on = if self.eat("@") { Some(self.on()?) } else { None };
         self.expect("(", "after the function's name")?;
         let params = self.params()?;
         self.head.told = head.told;
@@ -699,6 +724,28 @@ impl<'a> Parser<'a> {
         Ok(Function { name, told, params, ret, body, span: start.to(self.last_span()) })
     }
 
+    /// `wg 0, dev 0` behind the `@` of a thread.
+    fn on(&mut self) -> Result<On> {
+        let workgroup = self.numbered("wg")?;
+        self.expect(",", "and `dev` behind the workgroup")?;
+        Ok((workgroup, self.numbered("dev")?))
+    }
+
+    fn numbered(&mut self, word: &str) -> Result<u16> {
+        if !self.eat_word(word) {
+            return Err(self.unexpected(&format!("`{word}`, as in `P0@wg 0, dev 0`")));
+        }
+        let number = match self.peek() {
+            Tok::Int(lit) => u16::try_from(lit.value).ok(),
+            _ => None,
+        };
+        let Some(number) = number else {
+            return Err(self.unexpected(&format!("a number of 16 bits behind `{word}`")));
+        };
+        self.skip();
+        Ok(number)
+    }
+
     fn params(&mut self) -> Result<Vec<Param>> {
         let mut out: Vec<Param> = Vec::new();
         if self.is_word("void") && matches!(self.peek_at(1), Tok::Punct(")")) {
@@ -709,7 +756,10 @@ impl<'a> Parser<'a> {
         }
         loop {
             let start = self.span();
-            let base = self.plain_specifiers()?;
+            let base = self.specifiers()?;
+            let local = std::mem::take(&mut self.head.local);
+            self.head.space = None;
+            self.no_other_word()?;
             let (ty, name) = self.declarator(base, 0)?;
             let Some((name, name_span)) = name else {
                 return Err(self.unexpected("the name of the parameter"));
@@ -723,7 +773,7 @@ impl<'a> Parser<'a> {
                 let message = format!("parameter `{name}` is declared twice");
                 return Err(Diag::at(self.source, name_span, message).help("rename one of them"));
             }
-            out.push(Param { name, ty, span: start.to(self.last_span()) });
+            out.push(Param { name, ty, local, span: start.to(self.last_span()) });
             if self.eat(")") {
                 return Ok(out);
             }

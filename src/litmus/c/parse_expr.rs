@@ -3,6 +3,7 @@
 use super::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, IntLit, Primitive, UnaryOp};
 use super::lex::{Kind, Tok};
 use super::parse::{MAX_DEPTH, Parser};
+use super::scoped::canonical;
 use super::types::UNREAD;
 use litmake_base::diag::{Diag, Result, Span};
 use litmake_base::failure::FailureKind;
@@ -252,6 +253,7 @@ impl Parser<'_> {
                         self.expect(",", "or `)` after an argument")?;
                     }
                 }
+                let (name, args) = canonical(name, args);
                 self.make(ExprKind::Call(name, args), start)
             }
             _ => Err(self.unexpected("an expression")),

@@ -1,6 +1,8 @@
 //! Writes the tree as C. What is written reads back as the same tree.
 
-use super::ast::{Annotated, BARRIER, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use super::ast::{
+    Annotated, BARRIER, BinaryOp, Expr, ExprKind, Function, Param, Stmt, StmtKind, UnaryOp,
+};
 use super::types::int_name;
 use crate::Type;
 use crate::types::float_name;
@@ -14,7 +16,11 @@ pub fn print_function(f: &Function) -> String {
         .name
         .strip_prefix('P')
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    let params: Vec<String> = f.params.iter().map(|p| print_declaration(&p.ty, &p.name)).collect();
+    let param = |p: &Param| match p.local {
+        true => format!("local {}", print_declaration(&p.ty, &p.name)),
+        false => print_declaration(&p.ty, &p.name),
+    };
+    let params: Vec<String> = f.params.iter().map(param).collect();
     let head = format!("{}({})", f.name, params.join(", "));
     let _ = write!(out, "{}", f.told);
     if thread && f.ret == Type::Void && f.told.is_empty() {

@@ -16,8 +16,9 @@ pub struct Generate {
     #[serde(default)]
     pub files: Words,
     /// Instead of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
-    /// Mutants, or `all` three; `orders`, accesses that acquire and release; `exhaustive`, every
-    /// small program for GPUs; `x86-mutants` and `x86-conformance`, or `x86` for both.
+    /// Mutants, or `all` three; `orders`, accesses that acquire and release; `updates`,
+    /// read-modify-writes that a device could tear in two; `exhaustive`, every small program for
+    /// GPUs; `x86-mutants` and `x86-conformance`, or `x86` for both.
     #[serde(default)]
     pub suite: Words,
     /// In the suite `exhaustive`: the largest number of accesses in a program, 2 to 6 (default: 5).
@@ -118,11 +119,16 @@ pub struct Generate {
     /// The parts of C tests that are in helper functions which are not inlined: `none`, `fences`, `accesses`, `all`.
     #[serde(default)]
     pub helpers: Option<Sp<String>>,
+    /// In C: this many variants of each test in its place, in which every atomic operation names a
+    /// scope and the threads lie in workgroups and on devices. Both are drawn, the same each time
+    /// for one `seed`. Tests without atomic operations are left out.
+    #[serde(default)]
+    pub scopes: Option<Sp<u64>>,
     /// Takes a sample of this many tests, which contains every construct. The sample is random,
     /// but the same each time.
     #[serde(default)]
     pub sample: Option<Sp<u64>>,
-    /// The seed of `sample`.
+    /// The seed of `sample` and of `scopes`.
     #[serde(default)]
     pub seed: Option<Sp<u64>>,
 }

@@ -443,7 +443,7 @@ fn each_exception_is_needed() {
 /// Every model with coherence forbids reads of later writes.
 #[test]
 fn coherence_is_found_in_plans() {
-    let c = ["rc11", "rc11-lb", "c11", "go", "wgsl-sc-per-loc", "wgsl-rel-acq", "vulkan"];
+    let c = ["rc11", "rc11-lb", "c11", "opencl", "go", "wgsl-sc-per-loc", "wgsl-rel-acq", "vulkan"];
     let mut all: Vec<(Arch, &str)> = c.iter().map(|n| (Arch::C, *n)).collect();
     all.extend([
         (Arch::AArch64, "aarch64"),

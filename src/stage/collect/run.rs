@@ -203,7 +203,7 @@ fn gpu_command(record: &Record, item: &str) -> String {
         tests.is_ok_and(|tests| tests.iter().any(|t| t.name == record.test))
     };
     // In the suite of small programs, a part of a name can fit many tests.
-    let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
+    let mut out = match [Suite::All, Suite::Orders, Suite::Updates].into_iter().find(has) {
         Some(suite) => {
             format!(
                 "litmake mutants run --suite {} --only {}",

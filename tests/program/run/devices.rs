@@ -368,7 +368,7 @@ fn code_is_listed_as_it_runs() {
     assert!(status == 3 && said.contains("share no workgroup memory"), "{said}");
     // The help names every suite.
     let (_, help) = s.litmake(&["mutants", "run", "--help"]);
-    for suite in ["mutants", "conformance", "scope", "orders", "all", "exhaustive"] {
+    for suite in ["mutants", "conformance", "scope", "orders", "all", "updates", "exhaustive"] {
         assert!(help.contains(suite), "{suite}: {help}");
     }
 }
@@ -389,7 +389,7 @@ fn the_nightly_of_gpus_covers_where_threads_are_memory_variants_and_scopes() {
 }
 
 /// A driver made wrong on purpose: a layer before the real one that swaps two atomic loads whose
-/// addresses are clamped. Gives the variables that put it there.
+/// addresses are clamped, or tears exchanges. Gives the variables that put it there.
 fn wrong_driver(s: &Scratch) -> Option<[(&'static str, String); 2]> {
     if !here("cc") {
         return None;
@@ -405,6 +405,33 @@ fn wrong_driver(s: &Scratch) -> Option<[(&'static str, String); 2]> {
     let folder = s.path("").display().to_string();
     let name = "VK_LAYER_LITMAKE_wrong_driver".to_string();
     Some([("VK_LAYER_PATH", folder), ("VK_INSTANCE_LAYERS", name)])
+}
+
+/// A torn exchange is in the code of every variant, `checked` among them. Whether another thread writes in between
+/// while the test runs is chance; that such an outcome is forbidden is tested where the suite is made.
+#[test]
+fn a_driver_that_tears_exchanges_changes_code_of_every_kind() {
+    let s = project(SOUND);
+    let Some(wrong) = has_gpu(&s).then(|| wrong_driver(&s)).flatten() else { return };
+    for variant in ["checked", "spirv"] {
+        let folder = s.path(variant);
+        std::fs::create_dir_all(&folder).unwrap();
+        let run = ["mutants", "run", "--suite", "updates", "--only", "torn_exchange"];
+        let how = ["--variant", variant, "--environments", "1", "--seconds", "0.3", "--spin"];
+        let torn = s
+            .command(&[&run[..], &how].concat())
+            .args(["--set", "testingWorkgroups=16"])
+            .envs(wrong.clone())
+            .env("WRONG_DRIVER_TORN", "1")
+            .env("WRONG_DRIVER_DUMP", &folder)
+            .output()
+            .unwrap();
+        let said = [&torn.stdout[..], &torn.stderr].map(String::from_utf8_lossy).concat();
+        let found = said.contains("violation: torn_exchange_");
+        assert_eq!(torn.status.code(), Some(i32::from(found)), "{variant}: {said}");
+        let changed = std::fs::read_dir(&folder).unwrap().count();
+        assert!(changed > 0, "{variant}: {said}");
+    }
 }
 
 #[test]

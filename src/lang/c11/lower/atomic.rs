@@ -12,6 +12,7 @@ use litmake_base::diag::{Diag, Result, Span, nearest};
 use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BARRIER, BinaryOp, Expr, ExprKind, IntLit};
 use litmake_litmus::c::macros::unknown;
+use litmake_litmus::c::scoped::{self, Ordered, Reach};
 use litmake_litmus::c::types::ValueType;
 use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
@@ -25,6 +26,10 @@ enum Action {
     },
     Fetch(Fetch),
     Fence,
+    /// A fence that says which memory it orders.
+    FlagFence,
+    /// Threads wait for each other.
+    Barrier,
     SignalFence,
     Init,
     FlagSet,
@@ -185,6 +190,10 @@ fn find(name: &str) -> Option<Builtin> {
         BARRIER => return builtin(Action::SignalFence, Style::Sync),
         "__builtin_expect" => return builtin(Action::Expect, Style::GccValue),
         "memcpy" | "__builtin_memcpy" => return builtin(Action::Copy, Style::GccValue),
+        scoped::FENCE => return builtin(Action::FlagFence, Style::C { explicit: true }),
+        _ if scoped::barrier(name).is_some() => {
+            return builtin(Action::Barrier, Style::C { explicit: true });
+        }
         _ => {}
     }
     let (core, explicit) = match name.strip_suffix("_explicit") {
@@ -237,7 +246,9 @@ pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
         _ if builtin.style == Style::GccPointer => None,
         Action::Load | Action::Exchange | Action::Fetch(_) => Some(Gives::Pointee),
         Action::Cas { .. } | Action::FlagSet => Some(Gives::Truth),
-        Action::Store | Action::Fence | Action::FlagClear => Some(Gives::Nothing),
+        Action::Store | Action::Fence | Action::FlagFence | Action::Barrier | Action::FlagClear => {
+            Some(Gives::Nothing)
+        }
         // A fence for the compiler alone orders nothing across a call that it would not without.
         Action::SignalFence
         | Action::Init
@@ -253,7 +264,28 @@ pub(in crate::c11) fn is_builtin(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// The annotation of an operation that names this scope.
+fn reach_tag(reach: Option<Reach>) -> Tags {
+    match reach {
+        Some(Reach::Item) => tag::WI,
+        Some(Reach::Subgroup) => tag::SG,
+        Some(Reach::Workgroup) => tag::WG,
+        Some(Reach::Device) => tag::DV,
+        Some(Reach::System) | None => Tags::NONE,
+    }
+}
+
 impl Builtin {
+    /// Whether its last argument may be a scope.
+    fn takes_scope(&self) -> bool {
+        self.style == Style::C { explicit: true } || self.action == Action::Fence
+    }
+
+    /// The scope that a call names.
+    fn reach(&self, args: &[Expr]) -> Option<Reach> {
+        scoped::reach(args).filter(|_| self.takes_scope())
+    }
+
     /// The number of arguments before the orders, and of the orders.
     fn arity(&self, name: &str) -> (usize, usize) {
         let pointers = usize::from(self.style == Style::GccPointer);
@@ -268,6 +300,8 @@ impl Builtin {
                 _ => (4, 2),
             },
             Action::Fence | Action::SignalFence => (0, usize::from(self.style != Style::Sync)),
+            Action::FlagFence => (1, 1),
+            Action::Barrier => (1, 0),
             Action::Init => (2, 0),
             Action::FlagSet | Action::FlagClear => (1, explicit),
             Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
@@ -284,14 +318,19 @@ impl Lower<'_> {
             return Err(self.unknown_function(name, span));
         };
         let (values, orders) = builtin.arity(name);
-        if args.len() != values + orders {
+        let scopes = usize::from(builtin.reach(args).is_some());
+        if args.len() != values + orders + scopes {
             let s = |n: usize| if n == 1 { "" } else { "s" };
             let mut what = format!("{values} argument{}", s(values));
             if orders > 0 {
                 what = format!("{what} and {orders} memory order{}", s(orders));
             }
             let got = args.len();
-            return Err(self.error(span, format!("`{name}` takes {what}, found {got} in all")));
+            let diag = self.error(span, format!("`{name}` takes {what}, found {got} in all"));
+            return Err(match builtin.takes_scope() {
+                true => diag.help("behind these may stand a scope, such as `memory_scope_device`"),
+                false => diag,
+            });
         }
         Ok(builtin)
     }
@@ -331,6 +370,8 @@ impl Lower<'_> {
             Action::Expect => LONG,
             Action::Store
             | Action::Fence
+            | Action::FlagFence
+            | Action::Barrier
             | Action::SignalFence
             | Action::Init
             | Action::FlagClear
@@ -340,19 +381,37 @@ impl Lower<'_> {
 
     pub(super) fn builtin(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
         let b = self.find_builtin(name, args, span)?;
-        let (n, _) = b.arity(name);
+        let (n, count) = b.arity(name);
         let mut orders: SmallVec<[Tags; 2]> = SmallVec::new();
-        for e in &args[n..] {
+        for e in &args[n..n + count] {
             orders.push(self.order(e)?);
         }
+        let reach = b.reach(args);
         let unsaid = match name {
             "__sync_lock_test_and_set" => tag::C_ACQ,
             "__sync_lock_release" => tag::C_REL,
             _ => tag::C_SC,
         };
-        let order = orders.first().copied().unwrap_or(unsaid);
-        let failure = orders.get(1).copied().unwrap_or(tag::C_SC);
+        let order = orders.first().copied().unwrap_or(unsaid) | reach_tag(reach);
+        let failure = orders.get(1).copied().unwrap_or(tag::C_SC) | reach_tag(reach);
         match b.action {
+            Action::FlagFence => {
+                let memory = self.ordered(&args[0])?;
+                // A relaxed fence orders nothing.
+                if !order.meets(tag::C_RLX) {
+                    self.b.fence(order | memory)?;
+                }
+                return Ok(self.b.void());
+            }
+            Action::Barrier => {
+                let meeting = scoped::barrier(name).unwrap_or(Reach::Workgroup);
+                let scope = reach_tag(reach.or(Some(meeting)));
+                let memory = self.ordered(&args[0])?;
+                self.b.fence(tag::C_REL | scope | memory)?;
+                self.b.fence(tag::CBAR | reach_tag(Some(meeting)))?;
+                self.b.fence(tag::C_ACQ | scope | memory)?;
+                return Ok(self.b.void());
+            }
             Action::Fence => {
                 self.b.fence(order)?;
                 return Ok(self.b.void());
@@ -434,6 +493,8 @@ impl Lower<'_> {
                 self.compare_exchange(&cas, args[1].span)
             }
             Action::Fence
+            | Action::FlagFence
+            | Action::Barrier
             | Action::SignalFence
             | Action::LockFree
             | Action::KillDependency
@@ -565,6 +626,17 @@ impl Lower<'_> {
             true => self.wrapping(|l| apply(l, &old)),
             false => Ok(old),
         }
+    }
+
+    /// The memory that a fence or a barrier orders.
+    fn ordered(&self, flags: &Expr) -> Result<Tags> {
+        let Some(memory) = Ordered::flags(flags) else {
+            return Err(self
+                .error(flags.span, "expected the memory that this orders")
+                .help("`CLK_GLOBAL_MEM_FENCE`, `CLK_LOCAL_MEM_FENCE`, or both with `|` between"));
+        };
+        let of = |said: bool, tags: Tags| if said { tags } else { Tags::NONE };
+        Ok(of(memory.global, tag::SEM_CROSSWORKGROUP) | of(memory.local, tag::SEM_WORKGROUP))
     }
 
     fn order(&self, e: &Expr) -> Result<Tags> {

@@ -38,7 +38,7 @@ use litmake_litmus::Symbols;
 use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::c::structs::Struct;
 use litmake_litmus::c::types::{ValueType, erase};
-use litmake_ops::{Code, Reg, UnOp, Val};
+use litmake_ops::{Code, Reg, UnOp, Val, tag};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The meaning of a plain access (`*x`, `*x = 1`) to an object of atomic type.
@@ -144,6 +144,9 @@ fn lower<'a>(
             let loc = symbols.declare(&p.name, &erase(pointee));
             if let Home::Register(reg) = l.vars[id].home {
                 l.b.code.reg_init.push((reg, Val::Ptr { loc, off: 0 }));
+            }
+            if p.local {
+                l.b.code.locations.push((loc, tag::WORKGROUP));
             }
         }
     }

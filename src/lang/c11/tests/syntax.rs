@@ -430,6 +430,7 @@ proptest! {
         let params = params.into_iter().enumerate().map(|(i, ty)| Param {
             name: format!("p{i}"),
             ty: match ty { Type::Array(t, _) => Type::Pointer(t), t => t },
+            local: i == 1,
             span: Span::default(),
         });
         let f = Function { name: "f".into(), told: Default::default(), params: params.collect(), ret, body, span: Span::default() };
