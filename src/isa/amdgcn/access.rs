@@ -176,7 +176,7 @@ impl Lower<'_> {
     /// An access to the memory of a lane or of a workgroup, where code has asked for the kind of an address first. No
     /// location of a test lies there, so one that is reached is an error.
     pub(super) fn elsewhere(&mut self, insn: &Insn) -> bool {
-        let is = insn.name.starts_with("scratch_") || insn.name.starts_with("ds_");
+        let is = ["scratch_", "ds_", "buffer_"].iter().any(|start| insn.name.starts_with(start));
         if is {
             let addr = self.e.int(aperture("src_private_base").unwrap_or_default());
             self.e.load(addr, 4, Tags::NONE);

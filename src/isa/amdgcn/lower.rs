@@ -70,7 +70,7 @@ impl<'a> Lower<'a> {
         let (first, second) = both.map_or((text, None), |(first, second)| (first, Some(second)));
         let Some(insn) = read::read(first)? else { return Ok(Vec::new()) };
         let second = second.map(read::read).transpose()?.flatten();
-        let vector = ["v_", "flat_", "global_", "scratch_", "ds_"]
+        let vector = ["v_", "flat_", "global_", "scratch_", "ds_", "buffer_"]
             .iter()
             .any(|start| insn.name.starts_with(start))
             && !super::access::orders(insn.name);

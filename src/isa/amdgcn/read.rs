@@ -54,8 +54,15 @@ pub(super) enum Operand<'a> {
 }
 
 /// Instructions whose operands are words without commas.
-const WORDY: [&str; 6] =
-    ["s_waitcnt", "s_wait_alu", "s_delay_alu", "buffer_", "global_wb", "global_inv"];
+const WORDY: [&str; 7] = [
+    "s_waitcnt",
+    "s_wait_alu",
+    "s_delay_alu",
+    "buffer_wb",
+    "buffer_inv",
+    "global_wb",
+    "global_inv",
+];
 
 /// Splits an instruction; `None` where the text is empty.
 pub(super) fn read(text: &str) -> Result<Option<Insn<'_>>, String> {

@@ -143,6 +143,9 @@ fn addresses_of_tests_are_global() {
     let text = "s_mov_b64 s[0:1], src_private_base\nv_cmp_ne_u32_e32 vcc, s1, v1\n\
         s_cbranch_vccnz L\nscratch_store_dword v0, v2, off\nL: v_mov_b32_e32 v2, 5";
     assert_eq!(ran(text, 7, 0)[2], 5);
+    let old = text
+        .replace("scratch_store_dword v0, v2, off", "buffer_store_dword v3, v0, s[0:3], 0 offen");
+    assert_eq!(ran(&old, 7, 0)[2], 5);
 }
 
 #[test]
