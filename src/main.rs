@@ -12,7 +12,7 @@ use litmake::toolchain::{process, supervisor};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The program starts itself to look after each tool that it runs, and to make their rooms.
+    // The program starts itself to look after each tool that it runs, and to make their cages.
     if let Some(status) = supervisor::asked() {
         return status;
     }

@@ -432,11 +432,6 @@ impl Set {
         &self.bits
     }
 
-    /// See [`Set::words`]. No bit above the last event may be set.
-    pub fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.bits
-    }
-
     /// Removes all events.
     pub fn clear(&mut self) {
         self.bits.fill(0);

@@ -202,6 +202,7 @@ built_in! {
     "herding-cats", "ppc", "riscv", "spirv-axioms", "spirv", "spirv-opencl", "x86tso", "x86tso-herd2025", "mips", "mips-sync",
     "mips-weak", "wgsl-sc-per-loc", "wgsl-rel-acq", "vulkan", "const-write", "llvm", "llvm-axioms",
     "llvm-lb", "llvm-undef", "ptx", "bpf", "opencl",
+    "amdgcn", "gfx90a", "gfx942", "gfx11", "gfx12",
 }
 
 /// The names of the built-in models, libraries included.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::Wrong;
 use super::clauses::{Clauses, Literal, variable};
-use super::model::{Bounds, Known, MOST_EVENTS, Relation, Values, bits};
+use super::model::{Bounds, MOST_EVENTS, MaybeBounds, Relation, Values, bits};
 use super::problem::{Path, Place, Problem, Write};
 use super::value::{Value, evaluate, low};
 
@@ -49,7 +49,7 @@ pub struct Combination<'p> {
     /// The literals that follow from the definition alone.
     pub root: Vec<i8>,
     bases: Vec<Bounds>,
-    known: Vec<Known>,
+    known: Vec<MaybeBounds>,
 }
 
 /// The values of accesses, as far as they follow from some literals.

@@ -11,7 +11,7 @@ pub type Relation = Vec<u128>;
 pub const MOST_EVENTS: usize = 128;
 
 /// The bounds of a step, once they are known.
-pub type Known = Option<Rc<Bounds>>;
+pub type MaybeBounds = Option<Rc<Bounds>>;
 
 /// The bounds of a relation.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Model {
     }
 
     /// The values of the steps, each found when a check asks for it; `known` has those that are known beforehand.
-    pub fn bounds<'m>(&'m self, known: &'m [Known], bases: &'m [Bounds]) -> Values<'m> {
+    pub fn bounds<'m>(&'m self, known: &'m [MaybeBounds], bases: &'m [Bounds]) -> Values<'m> {
         let empty = Rc::new(none(bases));
         let vars = self.recursions.iter().map(|b| vec![empty.clone(); b.len()]).collect();
         Values { model: self, known, bases, values: vec![None; self.steps.len()], vars }
@@ -112,9 +112,9 @@ fn none(bases: &[Bounds]) -> Bounds {
 /// The bounds of steps, computed when they are asked for.
 pub struct Values<'m> {
     model: &'m Model,
-    known: &'m [Known],
+    known: &'m [MaybeBounds],
     bases: &'m [Bounds],
-    values: Vec<Known>,
+    values: Vec<MaybeBounds>,
     vars: Vec<Vec<Rc<Bounds>>>,
 }
 
@@ -187,7 +187,7 @@ impl Values<'_> {
     }
 
     /// The steps whose bounds are equal: nothing that is decided later changes them.
-    pub fn decided(mut self) -> Vec<Known> {
+    pub fn decided(mut self) -> Vec<MaybeBounds> {
         for check in &self.model.checks {
             self.of(check.step);
         }

@@ -209,23 +209,7 @@ fn run(args: Args) -> Result<()> {
                     continue;
                 };
                 let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, &name));
-                let same = |n: &&NodeRun| n.label == node.label && n.kind == node.kind;
-                let old_node = before.as_ref().and_then(|b| b.nodes.iter().find(same));
-                let mut why = Vec::new();
-                if let Some(old_node) = old_node {
-                    why.extend(old_node.changes(&node.fingerprint(), &store));
-                }
-                if let Some(old) = &old {
-                    for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
-                        if new.content != old.content {
-                            why.push(format!(
-                                "what `{label}` gave changed, from {} to {}",
-                                old.content.short(),
-                                new.content.short()
-                            ));
-                        }
-                    }
-                }
+                let why = changed(node, &seen, old.as_ref(), before.as_ref(), &store);
                 let part = name.strip_prefix(item.as_str()).unwrap_or("").trim_start_matches('#');
                 let space = if part.is_empty() { "" } else { " " };
                 let verdict = verdict(&seen, old.as_ref(), before.is_some());
@@ -248,6 +232,34 @@ fn run(args: Args) -> Result<()> {
         println!("... and {} more tests", items.len() - SHOWN);
     }
     Ok(())
+}
+
+/// The inputs of a task that changed since the run before.
+fn changed(
+    node: &NodeRun,
+    seen: &Seen,
+    old: Option<&Seen>,
+    before: Option<&LastRun>,
+    store: &Store,
+) -> Vec<String> {
+    let same = |n: &&NodeRun| n.label == node.label && n.kind == node.kind;
+    let old_node = before.and_then(|b| b.nodes.iter().find(same));
+    let mut why = Vec::new();
+    if let Some(old_node) = old_node {
+        why.extend(old_node.changes(&node.fingerprint(), store));
+    }
+    if let Some(old) = old {
+        for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
+            if new.content != old.content {
+                why.push(format!(
+                    "what `{label}` gave changed, from {} to {}",
+                    old.content.short(),
+                    new.content.short()
+                ));
+            }
+        }
+    }
+    why
 }
 
 fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {

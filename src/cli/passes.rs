@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use litmake::base::failure::FailureKind;
+use litmake::base::failure::{Failure, FailureKind};
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, Arch, list};
@@ -126,21 +126,13 @@ fn run(args: &Args) -> Run<u8> {
         runtime: &runtime,
         stop: &stop,
     };
-    let models = if args.opt.is_some() { Vec::new() } else { super::check::judges() };
     let modules = match (&args.opt, &tool) {
         (Some(passes), Some(tool)) if profile.arch == Arch::Spirv => {
             Some(Modules::of(passes, tool, &profile, &stop)?)
         }
         _ => None,
     };
-    let mut court = match &modules {
-        Some(_) => {
-            let model = profile.model.as_deref().unwrap_or(profile.arch.default_model());
-            Court::of_code(&models, model, profile.arch)
-        }
-        None => Court::new(&models),
-    }
-    .map_err(input)?;
+    let mut court = court(args, &profile, modules.is_some()).map_err(input)?;
     let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
     let mut verdict = Verdict::default();
@@ -152,10 +144,8 @@ fn run(args: &Args) -> Run<u8> {
     let found = store.as_ref().map(|store| {
         known::identify(&compiler, store, &|| Compilers::default().tool(&profile, store))
     });
-    let known = match (&store, &found) {
-        (Some(store), Some(found)) => Some(Known::new(store, found, &compiler, &court)),
-        _ => None,
-    };
+    let both = store.as_ref().zip(found.as_ref());
+    let known = both.map(|(store, found)| Known::new(store, found, &compiler, &court));
     let mut survey = Survey::new(&compiler);
     let mut ready = std::collections::VecDeque::new();
     for (at, path) in paths.iter().enumerate() {
@@ -164,26 +154,9 @@ fn run(args: &Args) -> Run<u8> {
         }
         if ready.is_empty() {
             let ahead = if args.opt.is_none() { AHEAD } else { 1 };
-            let mut tests: Vec<_> =
-                paths[at..].iter().take(ahead).map(|path| (read(path), None)).collect();
-            if let Some(known) = &known {
-                let mut all: Vec<_> = tests
-                    .iter_mut()
-                    .filter_map(|(test, passes)| Some((test.as_ref().ok()?, passes)))
-                    .collect();
-                let found = known.get(&all.iter().map(|(test, _)| *test).collect::<Vec<_>>());
-                all.iter_mut().zip(found).for_each(|((_, passes), found)| **passes = found);
-                let missing: Vec<_> = all
-                    .iter()
-                    .filter(|(_, passes)| passes.is_none())
-                    .map(|(test, _)| *test)
-                    .collect();
-                survey.prepare(&missing);
-            }
-            ready.extend(tests);
+            ready.extend(read_ahead(&paths[at..], ahead, known.as_ref(), &mut survey));
         }
-        let (test, before): (_, Option<Passes>) =
-            ready.pop_front().unwrap_or_else(|| (read(path), None));
+        let (test, before) = ready.pop_front().unwrap_or_else(|| (read(path), None));
         let test = match test {
             Ok(test) => test,
             Err(e) => {
@@ -194,53 +167,34 @@ fn run(args: &Args) -> Run<u8> {
             }
         };
         let lacked = table.lacks();
-        let say = |steps: &[Step]| (serde_json::json!(steps), news(&test.name, steps));
-        let done = match (&args.opt, &tool, &modules) {
+        let steps = match (&args.opt, &tool, &modules) {
             (.., Some(modules)) => {
                 let tools = modules.tools(&stop);
-                let steps = spirv::run(&compiler, &tools, &modules.passes, &test, &mut court);
-                steps.map(|steps| {
-                    table.add(&steps);
-                    say(&steps)
-                })
+                Some(spirv::run(&compiler, &tools, &modules.passes, &test, &mut court))
             }
-            (Some(passes), Some(tool), None) => {
-                let opt = Opt { program: tool, passes, stop: &stop };
-                alone::run(&compiler, &opt, &test, &mut court).map(|steps| {
-                    table.add(&steps);
-                    say(&steps)
-                })
+            (Some(passes), Some(program), None) => {
+                let opt = Opt { program, passes, stop: &stop };
+                Some(alone::run(&compiler, &opt, &test, &mut court))
             }
-            _ => match before {
+            _ => None,
+        };
+        let done = match steps {
+            Some(done) => done.map(|steps| {
+                table.add(&steps);
+                (serde_json::json!(steps), news(&test.name, &steps))
+            }),
+            None => match before {
                 Some(passes) => Ok(passes),
-                None => {
-                    let given_up = court.gave_up();
-                    survey.of(&test, &mut court).inspect(|passes| {
-                        // Results of a simulation that ran out of time are not stored: another
-                        // machine may be faster.
-                        if let Some(known) = known.as_ref().filter(|_| court.gave_up() == given_up)
-                        {
-                            known.put(&test, passes);
-                        }
-                    })
-                }
+                None => surveyed(&test, &mut survey, &mut court, known.as_ref()),
             }
-            .map(|mut passes| {
-                // The machine code is examined only for findings.
-                passes.machine = None;
-                table.add(&steps(&passes));
-                let said = match passes.guilty {
-                    Some(_) => format!("{}:\n{}", test.name, culprits::said(&passes).lines()),
-                    None => String::new(),
-                };
-                (serde_json::json!(passes), said)
+            .map(|passes| {
+                table.add(&steps_of(&passes));
+                said(&test, passes)
             }),
         };
-        match &done {
-            Ok(_) if table.lacks().0 > lacked.0 => verdict.not_compared("out of time", 1),
-            Ok(_) if table.lacks().1 > lacked.1 => verdict.not_compared("not understood", 1),
-            Ok(_) => (verdict.asked, verdict.judged) = (verdict.asked + 1, verdict.judged + 1),
-            Err(e) => verdict.not_compared(reason(e.kind), 1),
+        match done.as_ref().err() {
+            Some(e) => verdict.not_compared(reason(e.kind), 1),
+            None => table.judge(lacked, &mut verdict),
         }
         match done {
             Ok((json, _)) if args.json => {
@@ -253,6 +207,37 @@ fn run(args: &Args) -> Run<u8> {
             }
         }
     }
+    finish(args, &table, verdict, (unread, failed))
+}
+
+/// The court that compares: of a compiler's passes the models of C judge, too.
+fn court(args: &Args, profile: &Profile, of_modules: bool) -> Result<Court> {
+    let models = if args.opt.is_some() { Vec::new() } else { super::check::judges() };
+    if !of_modules {
+        return Court::new(&models);
+    }
+    let model = profile.model.as_deref().unwrap_or(profile.arch.default_model());
+    Court::of_code(&models, model, profile.arch)
+}
+
+/// The passes of a compilation of a test, as JSON and as text.
+fn said(test: &litmus::Test, mut passes: Passes) -> (serde_json::Value, String) {
+    // The machine code is examined only for findings.
+    passes.machine = None;
+    let text = match passes.guilty {
+        Some(_) => format!("{}:\n{}", test.name, culprits::said(&passes).lines()),
+        None => String::new(),
+    };
+    (serde_json::json!(passes), text)
+}
+
+/// Prints the results of all tests, and gives the exit status.
+fn finish(
+    args: &Args,
+    table: &Table,
+    mut verdict: Verdict,
+    (unread, failed): (bool, bool),
+) -> Run<u8> {
     if args.opt.is_some() && table.passes.is_empty() && !unread && !failed {
         let diag = Diag::new("none of the passes ran on any test");
         let why = "under -O0 clang marks functions so that passes leave them alone: --profile names one of another level";
@@ -272,6 +257,43 @@ fn run(args: &Args) -> Run<u8> {
         () if failed => 3,
         () => verdict.status(),
     }))
+}
+
+/// A test, with the passes that are known for it.
+type Ready = (Result<litmus::Test>, Option<Passes>);
+
+/// Reads the first of some tests, and compiles the threads of those whose passes are not known.
+fn read_ahead(
+    paths: &[PathBuf],
+    ahead: usize,
+    known: Option<&Known>,
+    survey: &mut Survey,
+) -> Vec<Ready> {
+    let mut tests: Vec<Ready> = paths.iter().take(ahead).map(|path| (read(path), None)).collect();
+    let Some(known) = known else { return tests };
+    let mut all: Vec<_> =
+        tests.iter_mut().filter_map(|(test, passes)| Some((test.as_ref().ok()?, passes))).collect();
+    let found = known.get(&all.iter().map(|(test, _)| *test).collect::<Vec<_>>());
+    all.iter_mut().zip(found).for_each(|((_, passes), found)| **passes = found);
+    let missing = all.iter().filter(|(_, passes)| passes.is_none());
+    survey.prepare(&missing.map(|(test, _)| *test).collect::<Vec<_>>());
+    tests
+}
+
+/// The passes of a test, which are stored unless a simulation ran out of time: another machine may
+/// be faster.
+fn surveyed(
+    test: &litmus::Test,
+    survey: &mut Survey,
+    court: &mut Court,
+    known: Option<&Known>,
+) -> std::result::Result<Passes, Failure> {
+    let given_up = court.gave_up();
+    let passes = survey.of(test, court)?;
+    if let Some(known) = known.filter(|_| court.gave_up() == given_up) {
+        known.put(test, &passes);
+    }
+    Ok(passes)
 }
 
 fn read(path: &Path) -> Result<litmus::Test> {
@@ -396,7 +418,7 @@ impl Modules {
 }
 
 /// The effect of all passes of a compilation, as one step.
-fn steps(passes: &Passes) -> Vec<Step> {
+fn steps_of(passes: &Passes) -> Vec<Step> {
     let effect = match (&passes.guilty, &passes.refused) {
         (Some(guilty), _) => Effect::Adds {
             outcomes: guilty.outcomes.clone(),
@@ -481,6 +503,16 @@ impl Table {
     fn lacks(&self) -> (u64, u64) {
         let sum = |column: usize| self.counts.values().map(|counts| counts[column]).sum();
         (sum(4), sum(5))
+    }
+
+    /// Counts a test in the verdict, by what the table lacked before it.
+    fn judge(&self, lacked: (u64, u64), verdict: &mut Verdict) {
+        let lacks = self.lacks();
+        match () {
+            () if lacks.0 > lacked.0 => verdict.not_compared("out of time", 1),
+            () if lacks.1 > lacked.1 => verdict.not_compared("not understood", 1),
+            () => (verdict.asked, verdict.judged) = (verdict.asked + 1, verdict.judged + 1),
+        }
     }
 
     fn adds(&self) -> bool {

@@ -344,6 +344,41 @@ impl Workshop {
 
     /// Locations, values written and values read.
     fn locate(&mut self, dialect: &Dialect, shape: &Shape) -> Result<(), Refused> {
+        let n = self.work.len();
+        let start = self.number_locations(shape)?;
+        for writes in &mut self.writes {
+            writes.cells.clear();
+            writes.worth = false;
+            writes.pair = None;
+        }
+        if self.writes.len() < self.locs {
+            self.writes.resize_with(self.locs, Writes::default);
+        }
+        self.writes.truncate(self.locs);
+        self.count(start)?;
+        let work = &mut self.work;
+        // A read tells something where communication or another access of its thread to the
+        // same location is beside it, and the location is written at all.
+        for i in 0..n {
+            let next = &work[around(i + 1, n)];
+            if let (Some(a), Some(b)) = (size(work[i].atom), size(next.atom))
+                && work[i].edge.sd() == Sd::Same
+                && !a.overlaps(b)
+            {
+                return Err("two accesses to one location have no byte in common");
+            }
+            let before = work[around(i + n - 1, n)].edge;
+            let event = &mut work[i];
+            let written = !self.writes[usize::from(event.loc)].cells.is_empty();
+            event.telling = written && (valid(dialect, before) || valid(dialect, event.edge));
+        }
+        // Threads are counted from here.
+        work.rotate_left(start);
+        Ok(())
+    }
+
+    /// Numbers the locations; returns the event at which they start.
+    fn number_locations(&mut self, shape: &Shape) -> Result<usize, Refused> {
         let work = &mut self.work;
         let n = work.len();
         let back = |from: usize, i: usize| around(from + n - i, n);
@@ -355,7 +390,7 @@ impl Workshop {
         let change = ext.or_else(com).and_then(|from| {
             (0..n).map(|i| back(from, i)).find(|i| work[*i].edge.sd() == Sd::Diff)
         });
-        let start = match change {
+        match change {
             Some(from) => {
                 let start = (0..n)
                     .map(|i| around(from + i, n))
@@ -381,25 +416,21 @@ impl Workshop {
                     );
                 }
                 self.locs = loc + 1;
-                start
+                Ok(start)
             }
-            None if !shape.one_location => return Err("all accesses are at one location"),
+            None if !shape.one_location => Err("all accesses are at one location"),
             None => {
                 self.locs = 1;
                 one_location_start(work)
-                    .ok_or("there are only communication edges, which alone order no values")?
+                    .ok_or("there are only communication edges, which alone order no values")
             }
-        };
-        for writes in &mut self.writes {
-            writes.cells.clear();
-            writes.worth = false;
-            writes.pair = None;
         }
-        if self.writes.len() < self.locs {
-            self.writes.resize_with(self.locs, Writes::default);
-        }
-        self.writes.truncate(self.locs);
-        // Along each location, writes count up, and reads see the last write.
+    }
+
+    /// Counts writes up along each location; reads see the last write.
+    fn count(&mut self, start: usize) -> Result<(), Refused> {
+        let work = &mut self.work;
+        let n = work.len();
         let mut content = 0;
         let mut second = 0;
         let mut counter = 0;
@@ -463,23 +494,6 @@ impl Workshop {
                 writes.pair = Some(second);
             }
         }
-        // A read tells something where communication or another access of its thread to the
-        // same location is beside it, and the location is written at all.
-        for i in 0..n {
-            let next = &work[around(i + 1, n)];
-            if let (Some(a), Some(b)) = (size(work[i].atom), size(next.atom))
-                && work[i].edge.sd() == Sd::Same
-                && !a.overlaps(b)
-            {
-                return Err("two accesses to one location have no byte in common");
-            }
-            let before = work[around(i + n - 1, n)].edge;
-            let event = &mut work[i];
-            let written = !self.writes[usize::from(event.loc)].cells.is_empty();
-            event.telling = written && (valid(dialect, before) || valid(dialect, event.edge));
-        }
-        // Threads are counted from here.
-        work.rotate_left(start);
         Ok(())
     }
 

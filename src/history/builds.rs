@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A build of a compiler that runs asked; for devices and mixes, the name of the profile.
@@ -90,7 +91,7 @@ impl Numbers {
 }
 
 /// Consecutive builds of one compiler that all show a bug, among those that were asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Span {
     /// The compiler without its version.
     pub compiler: String,

@@ -12,6 +12,7 @@ use litmake_report::bugs::{Unexplored, profiles_key};
 use litmake_report::coverage::Coverage;
 use litmake_report::verdict::Verdict;
 use litmake_report::{Class, Compiler, Finding, Report, Status};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lives::Bug;
@@ -76,7 +77,7 @@ impl<'de> Deserialize<'de> for Date {
     }
 }
 
-impl schemars::JsonSchema for Date {
+impl JsonSchema for Date {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Date".into()
     }
@@ -98,7 +99,7 @@ pub struct Circumstances {
 }
 
 /// A run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// The version of the format.
     pub history: u32,
@@ -146,7 +147,7 @@ pub struct Run {
 }
 
 /// An earlier run that did not show bugs of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Before {
     /// The name of the earlier run.
     pub run: String,
@@ -188,7 +189,7 @@ impl Latest {
 }
 
 /// A bug that a run showed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shown {
     /// The id in the report.
     pub id: String,
@@ -203,9 +204,7 @@ pub struct Shown {
 }
 
 /// The results of a run in numbers.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// The number of tasks.
     pub tasks: u64,
@@ -225,7 +224,7 @@ pub struct Counts {
 }
 
 /// A note on a bug. Fields that are absent change nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     /// The version of the format.
@@ -252,7 +251,7 @@ pub struct Note {
 }
 
 /// A state that a person gives a bug. Runs go on to say whether it is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// The state that the runs say: takes an earlier one back.

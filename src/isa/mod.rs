@@ -6,8 +6,10 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
 pub mod aarch64;
+pub mod amdgcn;
 pub mod arm;
 mod bpf;
+pub mod functions;
 pub mod lex;
 pub mod llvm;
 pub mod machine;
@@ -17,6 +19,7 @@ pub mod ppc;
 pub mod ptx;
 pub mod relocate;
 pub mod riscv;
+pub mod rows;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
 mod seq;
@@ -42,6 +45,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Bpf => Some(&bpf::Bpf),
         Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),
+        Arch::AmdGcn => Some(&amdgcn::AmdGcn),
         Arch::Spirv => Some(&spirv::Spirv),
     }
 }

@@ -8,6 +8,7 @@ use crate::machine::{Decoded, Decoder, Flow};
 use crate::relocate::{Fill, Fix, Pairs};
 use litmake_litmus::Arch;
 use object::Architecture;
+use object::elf::RelocationType;
 
 /// An instruction set as lifting needs it.
 pub struct Target {
@@ -68,6 +69,11 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
     crate::of(arch)?.target(Form { thumb, big, release6 })
 }
 
+/// The facts of a dialect's target, where there is one.
+pub fn facts(arch: Arch) -> Option<&'static Facts> {
+    Some(of(arch, false, false, false)?.rules.facts())
+}
+
 /// The dialect of the code in object files of an architecture.
 pub fn of_machine(machine: Architecture) -> Option<Arch> {
     let is = |arch: &Arch| {
@@ -85,10 +91,127 @@ pub fn lifts_floats(arch: Arch) -> bool {
 pub struct Calls {
     /// The registers and instructions that must be unused for that, under all their names.
     pub taken: &'static [&'static str],
-    /// The call of a label.
-    pub call: fn(&str) -> Vec<String>,
+    /// The call of a `{label}`.
+    pub call: &'static [&'static str],
     /// The return.
     pub ret: &'static [&'static str],
+}
+
+/// How the code that lifting adds is written, where parts in braces are replaced; and what
+/// compilers, linkers and loaders are told, or make.
+pub struct Facts {
+    /// A jump to `{label}`.
+    pub jump: &'static str,
+    /// Copies at least the lowest bytes of `{from}` to `{to}`.
+    pub copy: &'static str,
+    /// Loads an address into `{to}`, from `{offset}` bytes past `{base}`.
+    pub load: &'static str,
+    /// Copies `{from}` to `{to}` so that the copy also depends on `{on}`. Nothing for sets that have
+    /// no dependencies, or no locks.
+    pub dependent: &'static [&'static str],
+    /// How code calls and returns, where calls are written.
+    pub calls: Option<Calls>,
+    /// Takes and releases a lock.
+    pub lock: Option<Lock>,
+    /// Copies bytes from the second parameter's place to the first one's, which is the result.
+    pub copies: Option<Bytes>,
+    /// Whether bytes at two parameters' places differ.
+    pub compares: Option<Bytes>,
+    /// A jump to `{label}` if the word at `{base}` is 0; it may use `{value}`, of which the word is
+    /// `{word}`. With an operand for a location, `{base}` is that operand.
+    pub jump_if_zero: &'static [&'static str],
+    /// The words for computations in names of instructions, where they are not the usual ones.
+    pub operators: &'static [(&'static str, &'static str)],
+    /// The arguments that compilers need so that each variable is apart.
+    pub apart: &'static [&'static str],
+    /// Whether linkers shorten code, so that places in unlinked code are not final.
+    pub relaxes: bool,
+    /// The Linux kernel's name of the architecture.
+    pub kernel: Option<&'static str>,
+    /// The relocations of libraries.
+    pub loader: Option<Loader>,
+}
+
+/// The relocations that a loader applies. Others (for thread-local variables) store no address.
+pub struct Loader {
+    /// Those that store the address of a symbol.
+    pub address: &'static [RelocationType],
+    /// The one that stores an address in the library itself.
+    pub base: RelocationType,
+    /// The one that stores the address that a function returns.
+    pub chosen: Option<RelocationType>,
+}
+
+/// A spin lock that acquires and releases, in rows for [`crate::rows`]. Calls preserve none of its
+/// registers.
+pub struct Lock {
+    /// The register with the lock's address.
+    pub address: &'static str,
+    /// Takes it.
+    pub take: &'static [&'static str],
+    /// Releases it.
+    pub release: &'static [&'static str],
+}
+
+/// Work on bytes, 8 at a time, in rows for [`crate::rows`]. Calls preserve none of its registers.
+pub struct Bytes {
+    /// What comes before.
+    pub first: &'static [&'static str],
+    /// The work on the bytes at `{at}`.
+    pub each: &'static [&'static str],
+    /// What comes after.
+    pub then: &'static [&'static str],
+}
+
+impl Bytes {
+    pub(crate) const NONE: Bytes = Bytes { first: &[], each: &[], then: &[] };
+
+    /// The rows for so many bytes, a multiple of 8.
+    pub fn rows(&self, bytes: u64) -> Vec<String> {
+        let each = |at: u64| self.each.iter().map(move |row| row.replace("{at}", &at.to_string()));
+        let first = self.first.iter().map(|row| row.to_string());
+        let then = self.then.iter().map(|row| row.to_string());
+        first.chain((0..bytes).step_by(8).flat_map(each)).chain(then).collect()
+    }
+}
+
+impl Facts {
+    /// Nothing is written.
+    pub(crate) const NONE: Facts = Facts {
+        jump: "",
+        copy: "",
+        load: "",
+        dependent: &[],
+        calls: None,
+        lock: None,
+        copies: None,
+        compares: None,
+        jump_if_zero: &[],
+        operators: &[],
+        apart: &[],
+        relaxes: false,
+        kernel: None,
+        loader: None,
+    };
+}
+
+/// A text with its parts in braces replaced.
+fn filled(text: &str, parts: &[(&str, &str)]) -> String {
+    parts.iter().fold(text.to_string(), |text, (part, by)| text.replace(part, by))
+}
+
+/// The lowest bytes of a register, and the register that takes them.
+pub struct Widening<'a> {
+    /// The register that takes them.
+    pub to: &'a str,
+    /// The register that has them.
+    pub from: &'a str,
+    /// How many there are.
+    pub bytes: u8,
+    /// The bytes that they are extended to.
+    pub to_bytes: u8,
+    /// Whether they have a sign.
+    pub signed: bool,
 }
 
 /// A value that code computes from its own address.
@@ -210,8 +333,11 @@ pub trait Rules: Sync {
     /// Applies a relocation to the bytes from its place on; `None` where its kind is not known.
     fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()>;
 
-    /// How code calls and returns; `None` where calls are not written.
-    fn calls(&self) -> Option<Calls> {
+    /// How the code that lifting adds is written.
+    fn facts(&self) -> &'static Facts;
+
+    /// The rows that fill so many bytes at the first parameter's place with the second parameter.
+    fn fill(&self, _bytes: u64) -> Option<Vec<String>> {
         None
     }
 
@@ -221,29 +347,37 @@ pub trait Rules: Sync {
     }
 
     /// The text of a jump to a label.
-    fn jump(&self, label: &str) -> String;
+    fn jump(&self, label: &str) -> String {
+        filled(self.facts().jump, &[("{label}", label)])
+    }
 
     /// Copies at least the lowest bytes of a register.
-    fn copy(&self, to: &str, from: &str, bytes: u8) -> String;
+    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
+        filled(self.facts().copy, &[("{to}", to), ("{from}", from)])
+    }
 
-    /// Copies a register so that the copy also depends on another register. `None` for sets that have no
-    /// dependencies, or no locks.
-    fn dependent(&self, _to: &str, _on: &str, _from: &str) -> Option<Vec<String>> {
-        None
+    /// See [`Facts::dependent`].
+    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
+        let rows = self.facts().dependent.iter();
+        let rows = rows.map(|row| filled(row, &[("{to}", to), ("{on}", on), ("{from}", from)]));
+        Some(rows.collect()).filter(|rows: &Vec<String>| !rows.is_empty())
+    }
+
+    /// See [`Facts::jump_if_zero`].
+    fn jump_if_zero(&self, label: &str, base: &str, value: &str) -> Vec<String> {
+        let word = self.view(value, 4);
+        let parts = [("{label}", label), ("{base}", base), ("{value}", value), ("{word}", &word)];
+        self.facts().jump_if_zero.iter().map(|row| filled(row, &parts)).collect()
     }
 
     /// Loads an address from memory.
-    fn load(&self, to: &str, base: &str, offset: usize) -> String;
+    fn load(&self, to: &str, base: &str, offset: usize) -> String {
+        let offset = offset.to_string();
+        filled(self.facts().load, &[("{to}", to), ("{base}", base), ("{offset}", &offset)])
+    }
 
     /// Puts the lowest `bytes` of a register into another, extended to `to_bytes`, which are more.
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>>;
+    fn widen(&self, widening: Widening) -> Option<Vec<String>>;
 
     /// Puts the lowest bytes of a register into another, extended to `to_bytes`.
     fn extend(
@@ -257,7 +391,7 @@ pub trait Rules: Sync {
         if bytes >= to_bytes {
             return Some(vec![self.copy(to, from, bytes)]);
         }
-        self.widen(to, from, bytes, to_bytes, signed)
+        self.widen(Widening { to, from, bytes, to_bytes, signed })
     }
 
     /// Puts a constant into a register.
@@ -274,11 +408,6 @@ pub trait Rules: Sync {
     fn direct(&self, _location: &str, _offset: i64) -> Option<String> {
         None
     }
-}
-
-/// A copy that depends on another register: of that register a zero, and the sum with it.
-pub(crate) fn by_zero(zero: &str, add: &str, to: &str, on: &str, from: &str) -> Vec<String> {
-    vec![format!("{zero} {to},{on},{on}"), format!("{add} {to},{to},{from}")]
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ fn joined(props: impl Iterator<Item = Prop>, all: bool) -> Prop {
 /// The scopes of threads if the test gives none. C has one scope, that of the system, so its threads may be
 /// on different devices.
 fn places(arch: Arch, threads: usize) -> Option<Scopes> {
-    (arch == Arch::Ptx).then(|| Scopes::far(threads))
+    matches!(arch, Arch::Ptx | Arch::AmdGcn).then(|| Scopes::far(threads))
 }
 
 /// The type that a location is declared with.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::c11::emit::{EmitOptions, Storage, local_type};
 use super::c11::lower::literal_type;
-use super::written::{Page, Place, Value, value};
+use super::written::{Lvalue, Page, Value, value};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp,
@@ -335,8 +335,8 @@ impl Writer<'_> {
                 self.read(&place)
             }
             ExprKind::Unary(UnaryOp::Addr, a) => match self.place(a)? {
-                Place::Memory(p, ty) => Ok(value(p, ValueType::Pointer(ty.into()))),
-                Place::Local(..) => refuse("addresses of locals"),
+                Lvalue::Memory(p, ty) => Ok(value(p, ValueType::Pointer(ty.into()))),
+                Lvalue::Local(..) => refuse("addresses of locals"),
             },
             ExprKind::Unary(UnaryOp::LogicalNot, a) => {
                 let c = self.condition(a)?;
@@ -434,12 +434,12 @@ impl Writer<'_> {
         Ok(value(text, to.clone()))
     }
 
-    fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
+    fn place(&mut self, e: &Expr) -> Result<Lvalue, Failure> {
         match &e.kind {
-            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.page.declared(name)?)),
+            ExprKind::Name(name) => Ok(Lvalue::Local(name.clone(), self.page.declared(name)?)),
             ExprKind::Unary(UnaryOp::Deref, p) => match self.expr(p)? {
                 Value { text, ty: ValueType::Pointer(t), .. } => {
-                    Ok(Place::Memory(text, Type::clone(&t)))
+                    Ok(Lvalue::Memory(text, Type::clone(&t)))
                 }
                 _ => refuse("accesses through what is no pointer"),
             },
@@ -447,10 +447,10 @@ impl Writer<'_> {
         }
     }
 
-    fn read(&mut self, place: &Place) -> Result<Value, Failure> {
+    fn read(&mut self, place: &Lvalue) -> Result<Value, Failure> {
         match place {
-            Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
-            Place::Memory(p, ty) => {
+            Lvalue::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
+            Lvalue::Memory(p, ty) => {
                 let of = value_type(ty, "a read of this type")?;
                 object(ty)?;
                 Ok(match ty.is_atomic() {
@@ -466,16 +466,16 @@ impl Writer<'_> {
         let place = self.place(target)?;
         let v = self.expr(e)?;
         let (p, of) = match &place {
-            Place::Memory(p, ty) if ty.is_atomic() => {
+            Lvalue::Memory(p, ty) if ty.is_atomic() => {
                 object(ty)?;
                 (p, value_type(ty, "a store of this type")?)
             }
-            Place::Memory(_, ty) if ty.is_volatile() => return lacks("volatile objects"),
-            Place::Memory(p, ty) => {
+            Lvalue::Memory(_, ty) if ty.is_volatile() => return lacks("volatile objects"),
+            Lvalue::Memory(p, ty) => {
                 let of = value_type(ty, "a store of this type")?;
                 return self.plain(op, &place, &format!("*{p}"), &of, v);
             }
-            Place::Local(name, ty) => return self.plain(op, &place, name, ty, v),
+            Lvalue::Local(name, ty) => return self.plain(op, &place, name, ty, v),
         };
         let v = self.convert(v, &of)?.text;
         let kind = suffix(&of)?;
@@ -492,13 +492,13 @@ impl Writer<'_> {
     fn plain(
         &mut self,
         op: Option<BinaryOp>,
-        place: &Place,
+        place: &Lvalue,
         target: &str,
         ty: &ValueType,
         v: Value,
     ) -> Result<String, Failure> {
         // Stores of pointers have a write barrier, which the collector turns on.
-        if matches!(ty, ValueType::Pointer(_)) && matches!(place, Place::Memory(..)) {
+        if matches!(ty, ValueType::Pointer(_)) && matches!(place, Lvalue::Memory(..)) {
             return refuse("stores of pointers");
         }
         let v = match op {

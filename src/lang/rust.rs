@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::literal_type;
-use super::written::{Page, Place, Value, value, value_type};
+use super::written::{Lvalue, Page, Value, value, value_type};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -161,44 +161,7 @@ impl Writer<'_> {
             true => &none,
             false => self.options.observe.get(&f.name).unwrap_or(&none),
         };
-        let mut params = Vec::new();
-        let mut start = Vec::new();
-        if helper && self.options.storage != Storage::Params {
-            // Shared locations that it names without being given them.
-            for (name, ty) in self.shared {
-                let given = f.params.iter().any(|p| p.name == *name);
-                let mut named = false;
-                f.each_expr(&mut |e| {
-                    named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if n == name));
-                });
-                if named && !given {
-                    start.push(self.variable(name, ty)?);
-                    let ty = ValueType::Pointer(ty.clone().into());
-                    self.page.declare(name, ty);
-                }
-            }
-        }
-        for p in &f.params {
-            let ty = value_type(&p.ty, "a parameter")?;
-            match &ty {
-                ValueType::Pointer(t) => {
-                    let object = object(t)?;
-                    if !helper && self.options.storage == Storage::Globals {
-                        start.push(self.variable(&p.name, t)?);
-                    } else if t.is_atomic() {
-                        params.push(format!("{}: &{object}", p.name));
-                        start.push(format!(
-                            "let mut {0}: *mut {object} = {0} as *const {object} as *mut {object};",
-                            p.name
-                        ));
-                    } else {
-                        params.push(format!("mut {}: *mut {object}", p.name));
-                    }
-                }
-                _ => params.push(format!("mut {}: {}", p.name, typed(&ty)?)),
-            }
-            self.page.declare(&p.name, ty);
-        }
+        let (mut params, mut start) = self.given(f, helper)?;
         let mut ends = Vec::new();
         for local in observed {
             let Some(ty) = local_type(f, local) else { continue };
@@ -257,6 +220,49 @@ impl Writer<'_> {
         }
         self.page.text.push_str("}\n");
         Ok(self.page.text)
+    }
+
+    /// Declares what a function is given: its parameters, and the lines that it starts with.
+    fn given(&mut self, f: &Function, helper: bool) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let mut params = Vec::new();
+        let mut start = Vec::new();
+        if helper && self.options.storage != Storage::Params {
+            // Shared locations that it names without being given them.
+            for (name, ty) in self.shared {
+                let given = f.params.iter().any(|p| p.name == *name);
+                let mut named = false;
+                f.each_expr(&mut |e| {
+                    named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if n == name));
+                });
+                if named && !given {
+                    start.push(self.variable(name, ty)?);
+                    let ty = ValueType::Pointer(ty.clone().into());
+                    self.page.declare(name, ty);
+                }
+            }
+        }
+        for p in &f.params {
+            let ty = value_type(&p.ty, "a parameter")?;
+            match &ty {
+                ValueType::Pointer(t) => {
+                    let object = object(t)?;
+                    if !helper && self.options.storage == Storage::Globals {
+                        start.push(self.variable(&p.name, t)?);
+                    } else if t.is_atomic() {
+                        params.push(format!("{}: &{object}", p.name));
+                        start.push(format!(
+                            "let mut {0}: *mut {object} = {0} as *const {object} as *mut {object};",
+                            p.name
+                        ));
+                    } else {
+                        params.push(format!("mut {}: *mut {object}", p.name));
+                    }
+                }
+                _ => params.push(format!("mut {}: {}", p.name, typed(&ty)?)),
+            }
+            self.page.declare(&p.name, ty);
+        }
+        Ok((params, start))
     }
 
     /// A pointer to a shared location that is a variable.
@@ -439,14 +445,14 @@ impl Writer<'_> {
                 self.read(&place)
             }
             ExprKind::Unary(UnaryOp::Addr, a) => match self.place(a)? {
-                Place::Local(name, ty) => {
+                Lvalue::Local(name, ty) => {
                     let object = as_type(&ty)?;
                     Ok(value(
                         format!("core::ptr::addr_of_mut!({name})"),
                         ValueType::Pointer(object.into()),
                     ))
                 }
-                Place::Memory(p, ty) => Ok(value(p, ValueType::Pointer(ty.into()))),
+                Lvalue::Memory(p, ty) => Ok(value(p, ValueType::Pointer(ty.into()))),
             },
             ExprKind::Unary(UnaryOp::LogicalNot, a) => {
                 let c = self.condition(a)?;
@@ -473,7 +479,7 @@ impl Writer<'_> {
             ExprKind::Assign(op, target, v) => {
                 let (text, ty) = self.assign(*op, target, v)?;
                 let place = self.place(target)?;
-                let Place::Local(name, _) = place else {
+                let Lvalue::Local(name, _) = place else {
                     return lacks("value of a store");
                 };
                 Ok(value(format!("{{ {text}; {name} }}"), ty))
@@ -512,7 +518,7 @@ impl Writer<'_> {
         let (op, sign) = if up { (BinaryOp::Add, "add") } else { (BinaryOp::Sub, "sub") };
         let one = Expr::int(1);
         let place = self.place(target)?;
-        if let Place::Memory(p, ty) = &place
+        if let Lvalue::Memory(p, ty) = &place
             && ty.is_atomic()
         {
             let new = if prefix { format!(".wrapping_{sign}(1)") } else { String::new() };
@@ -606,9 +612,9 @@ impl Writer<'_> {
         Ok(value(text, to.clone()))
     }
 
-    fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
+    fn place(&mut self, e: &Expr) -> Result<Lvalue, Failure> {
         match &e.kind {
-            ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.page.declared(name)?)),
+            ExprKind::Name(name) => Ok(Lvalue::Local(name.clone(), self.page.declared(name)?)),
             ExprKind::Unary(UnaryOp::Deref, p) => {
                 let p = self.expr(p)?;
                 pointed(p)
@@ -622,10 +628,10 @@ impl Writer<'_> {
         }
     }
 
-    fn read(&mut self, place: &Place) -> Result<Value, Failure> {
+    fn read(&mut self, place: &Lvalue) -> Result<Value, Failure> {
         match place {
-            Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
-            Place::Memory(p, ty) => {
+            Lvalue::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
+            Lvalue::Memory(p, ty) => {
                 let of = value_type(ty, "a read")?;
                 if let Type::Array(..) = ty.bare() {
                     return Ok(value(p.clone(), of));
@@ -651,14 +657,14 @@ impl Writer<'_> {
         let place = self.place(target)?;
         let v = self.expr(e)?;
         match &place {
-            Place::Local(name, ty) => {
+            Lvalue::Local(name, ty) => {
                 let v = match op {
                     None => v,
                     Some(op) => self.binary(op, value(name.clone(), ty.clone()), v)?,
                 };
                 Ok((format!("{name} = {}", self.convert(v, ty)?.text), ty.clone()))
             }
-            Place::Memory(p, ty) => {
+            Lvalue::Memory(p, ty) => {
                 let of = value_type(ty, "a store")?;
                 if let (Some(op), true) = (op, ty.is_atomic()) {
                     let name = match op {
@@ -766,7 +772,7 @@ impl Writer<'_> {
             "compare_exchange_strong" | "compare_exchange_weak" => {
                 let (p, ty) = self.atomic(arg(0)?)?;
                 let expected = self.expr(arg(1)?)?;
-                let Place::Memory(e, object) = pointed(expected)? else {
+                let Lvalue::Memory(e, object) = pointed(expected)? else {
                     return refuse("this expected value");
                 };
                 let e = plain(&e, &object, &ty)?;
@@ -866,9 +872,9 @@ fn as_type(ty: &ValueType) -> Result<Type, Failure> {
     })
 }
 
-fn pointed(p: Value) -> Result<Place, Failure> {
+fn pointed(p: Value) -> Result<Lvalue, Failure> {
     match p.ty {
-        ValueType::Pointer(t) => Ok(Place::Memory(p.text, Type::clone(&t))),
+        ValueType::Pointer(t) => Ok(Lvalue::Memory(p.text, Type::clone(&t))),
         _ => refuse("accesses through what is no pointer"),
     }
 }

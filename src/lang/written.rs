@@ -27,7 +27,7 @@ pub fn value_type(ty: &Type, what: &str) -> Result<ValueType, Failure> {
 }
 
 /// An expression that can be read and assigned.
-pub enum Place {
+pub enum Lvalue {
     Local(String, ValueType),
     /// A pointer, and the type of the object there.
     Memory(String, Type),

@@ -47,6 +47,8 @@ pub struct Facts {
     pub pointer: u8,
     /// Whether tests are code of a machine. It accesses what is aligned as a whole.
     pub machine: bool,
+    /// Whether compilers' code is simulated as the text that they write, without object code.
+    pub text: bool,
     /// Whether a read-modify-write may be one event.
     pub updates: bool,
     /// Whether dependencies begin at exclusive writes, too: their status depends on them.
@@ -99,6 +101,8 @@ dialects! {
     Llvm = LLVM,
     /// The instruction set that compilers write for NVIDIA's GPUs.
     Ptx = PTX,
+    /// The instruction sets of AMD's GPUs.
+    AmdGcn = AMDGCN,
     /// SPIR-V, as `spirv-dis` prints it.
     Spirv = SPIRV,
 }
@@ -134,6 +138,7 @@ const MACHINE: Facts = Facts {
     model: "",
     pointer: 8,
     machine: true,
+    text: false,
     updates: false,
     statuses: false,
     branches: Branches::Conditional,
@@ -245,6 +250,9 @@ static BPF: Facts = Facts {
 
 static LLVM: Facts = Facts { name: "LLVM", model: "llvm", ..LANGUAGE };
 
-static PTX: Facts = Facts { name: "PTX", model: "ptx", updates: false, ..LANGUAGE };
+static PTX: Facts = Facts { name: "PTX", model: "ptx", text: true, updates: false, ..LANGUAGE };
 
-static SPIRV: Facts = Facts { name: "SPIRV", model: "spirv", ..LANGUAGE };
+static AMDGCN: Facts =
+    Facts { name: "AMDGCN", model: "gfx942", text: true, branches: Branches::None, ..MACHINE };
+
+static SPIRV: Facts = Facts { name: "SPIRV", model: "spirv", text: true, ..LANGUAGE };

@@ -72,6 +72,31 @@ pub fn resolve(test: &mut Test) -> Result<()> {
         }
     }
     test.init = init;
+    let chosen = choose(test, names, &mentioned)?;
+    for (body, map) in test.threads.iter_mut().zip(&chosen) {
+        if let Body::Asm(lines) = body {
+            for line in lines.iter_mut().filter(|l| l.text.contains('%')) {
+                replace(line, map);
+            }
+        }
+    }
+    places(test, &mut |place| {
+        if let Place::Reg { thread, name } = place
+            && let Some((_, register)) = chosen[*thread].iter().find(|(n, _)| n == name)
+        {
+            *name = register.to_string();
+        }
+    });
+    Ok(())
+}
+
+/// Chooses a register that nothing else uses for each symbolic one, by thread.
+fn choose(
+    test: &Test,
+    names: Vec<Vec<String>>,
+    mentioned: &FxHashSet<(usize, String)>,
+) -> Result<Vec<Vec<(String, &'static str)>>> {
+    let pool = test.arch.facts().free;
     let mut chosen: Vec<Vec<(String, &'static str)>> = Vec::with_capacity(names.len());
     for (thread, names) in names.into_iter().enumerate() {
         let lines = match &test.threads[thread] {
@@ -104,21 +129,7 @@ pub fn resolve(test: &mut Test) -> Result<()> {
         }
         chosen.push(map);
     }
-    for (body, map) in test.threads.iter_mut().zip(&chosen) {
-        if let Body::Asm(lines) = body {
-            for line in lines.iter_mut().filter(|l| l.text.contains('%')) {
-                replace(line, map);
-            }
-        }
-    }
-    places(test, &mut |place| {
-        if let Place::Reg { thread, name } = place
-            && let Some((_, register)) = chosen[*thread].iter().find(|(n, _)| n == name)
-        {
-            *name = register.to_string();
-        }
-    });
-    Ok(())
+    Ok(chosen)
 }
 
 fn is_bare(item: &InitItem) -> bool {

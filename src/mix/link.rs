@@ -59,38 +59,7 @@ pub fn link(
     let mut out = Linked::default();
     let complete = |p: &usize| parts[*p].iter().all(Option::is_some);
     out.usable = (0..parts.len()).filter(complete).collect();
-    let mut numbers = Interner::default();
-    // Numbers by text, so that equal texts are read once.
-    let mut known: HashMap<String, u32> = HashMap::new();
-    let mut first: BTreeMap<u32, &Test> = BTreeMap::new();
-    let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
-    for (i, piece) in split.pieces.iter().enumerate() {
-        let mut row = Vec::new();
-        for p in &out.usable {
-            let Some(part) = parts[*p].get(i).and_then(Option::as_ref) else { continue };
-            let text = canon::canonical_text(part);
-            let n = match known.get(&text) {
-                Some(n) => *n,
-                None if split.whole => numbers.number(text.clone()),
-                None => match Compiled::new(part) {
-                    Ok(made) => {
-                        let n = numbers.number(made.meaning.clone().unwrap_or(text.clone()));
-                        compiled.entry(n).or_insert(made);
-                        n
-                    }
-                    Err(failure) => {
-                        out.messages.insert(failure.text());
-                        numbers.number(text.clone())
-                    }
-                },
-            };
-            known.insert(text, n);
-            first.entry(n).or_insert(part);
-            row.push(n);
-        }
-        out.table.sequences.push(row);
-        out.table.chosen.push(piece.chosen);
-    }
+    let (first, compiled) = number_parts(split, parts, &mut out);
     let mut texts = Vec::new();
     if out.usable.is_empty() {
         return Some((out, texts));
@@ -158,6 +127,50 @@ pub fn link(
         ));
     }
     (!stopped).then_some((out, texts))
+}
+
+/// The parts with different code: the first of each, by its number.
+type Different<'a> = (BTreeMap<u32, &'a Test>, BTreeMap<u32, Compiled>);
+
+/// Numbers the parts by their code, into the table of a linked test.
+fn number_parts<'a>(
+    split: &Split,
+    parts: &'a [Vec<Option<Test>>],
+    out: &mut Linked,
+) -> Different<'a> {
+    let mut numbers = Interner::default();
+    // Numbers by text, so that equal texts are read once.
+    let mut known: HashMap<String, u32> = HashMap::new();
+    let mut first: BTreeMap<u32, &Test> = BTreeMap::new();
+    let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
+    for (i, piece) in split.pieces.iter().enumerate() {
+        let mut row = Vec::new();
+        for p in &out.usable {
+            let Some(part) = parts[*p].get(i).and_then(Option::as_ref) else { continue };
+            let text = canon::canonical_text(part);
+            let n = match known.get(&text) {
+                Some(n) => *n,
+                None if split.whole => numbers.number(text.clone()),
+                None => match Compiled::new(part) {
+                    Ok(made) => {
+                        let n = numbers.number(made.meaning.clone().unwrap_or(text.clone()));
+                        compiled.entry(n).or_insert(made);
+                        n
+                    }
+                    Err(failure) => {
+                        out.messages.insert(failure.text());
+                        numbers.number(text.clone())
+                    }
+                },
+            };
+            known.insert(text, n);
+            first.entry(n).or_insert(part);
+            row.push(n);
+        }
+        out.table.sequences.push(row);
+        out.table.chosen.push(piece.chosen);
+    }
+    (first, compiled)
 }
 
 /// The combinations of a mix and of each of its profiles alone; `None` if one of them is not

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use litmake_lang::compiled::is_lock;
-use litmake_ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
+use litmake_ops::{BinOp, Code, Inst, Op, Reg, Tags, Temp, Val};
 
 /// A digest of the expression for a value.
 type Value = [u8; 16];
@@ -194,25 +194,7 @@ impl Follow<'_> {
                 };
                 s.temps.insert(*dst, v);
             }
-            Op::Store { addr, src, size, tags } => {
-                let (addr, v) = (get(s, addr)?, get(s, src)?);
-                match self.own(&addr) {
-                    Some(Some(place)) => {
-                        if s.own.get(&place).is_some_and(|(known, _)| known != size) {
-                            return None;
-                        }
-                        s.own.insert(place, (*size, v));
-                    }
-                    _ => {
-                        let _ = write!(
-                            self.effects,
-                            "store {size} {tags:?} {} {}; ",
-                            show(&addr),
-                            show(&v)
-                        );
-                    }
-                }
-            }
+            Op::Store { addr, src, size, tags } => self.store(addr, src, (*size, *tags), s)?,
             Op::Rmw { .. }
             | Op::StoreEx { .. }
             | Op::Touch { .. }
@@ -223,35 +205,62 @@ impl Follow<'_> {
             Op::Fence { tags } => {
                 let _ = write!(self.effects, "fence {tags:?}; ");
             }
-            Op::If { cond, yes, no } => {
-                let c = get(s, cond)?;
-                let (mut a, mut b) = (s.clone(), s.clone());
-                let _ = write!(self.effects, "if {} ( ", show(&c));
-                self.list(yes, &mut a)?;
-                self.effects += ") else ( ";
-                self.list(no, &mut b)?;
-                self.effects += ") ";
-                if a.own != b.own {
-                    return None;
-                }
-                let pick = |a: &Value, b: &Value| match a == b {
-                    true => *a,
-                    false => value(&format!("if {} {} {}", show(&c), show(a), show(b))),
-                };
-                for (t, v) in &a.temps {
-                    if let Some(w) = b.temps.get(t) {
-                        s.temps.insert(*t, pick(v, w));
-                    }
-                }
-                let regs: Vec<Reg> = a.regs.keys().chain(b.regs.keys()).copied().collect();
-                for reg in regs {
-                    let (v, w) = (self.register(reg, &mut a)?, self.register(reg, &mut b)?);
-                    s.regs.insert(reg, pick(&v, &w));
-                }
-                s.own = a.own;
-            }
+            Op::If { cond, yes, no } => self.branch(cond, yes, no, s)?,
             Op::Branch { .. } | Op::Jump { .. } | Op::JumpTo { .. } | Op::Halt => return None,
         }
+        Some(())
+    }
+
+    fn store(
+        &mut self,
+        addr: &Temp,
+        src: &Temp,
+        (size, tags): (u8, Tags),
+        s: &mut State,
+    ) -> Option<()> {
+        let (addr, v) = (s.temps.get(addr).copied()?, s.temps.get(src).copied()?);
+        match self.own(&addr) {
+            Some(Some(place)) => {
+                if s.own.get(&place).is_some_and(|(known, _)| *known != size) {
+                    return None;
+                }
+                s.own.insert(place, (size, v));
+            }
+            _ => {
+                let _ =
+                    write!(self.effects, "store {size} {tags:?} {} {}; ", show(&addr), show(&v));
+            }
+        }
+        Some(())
+    }
+
+    /// Both sides of a condition inside an instruction, joined.
+    fn branch(&mut self, cond: &Temp, yes: &[Op], no: &[Op], s: &mut State) -> Option<()> {
+        let c = s.temps.get(cond).copied()?;
+        let (mut a, mut b) = (s.clone(), s.clone());
+        let _ = write!(self.effects, "if {} ( ", show(&c));
+        self.list(yes, &mut a)?;
+        self.effects += ") else ( ";
+        self.list(no, &mut b)?;
+        self.effects += ") ";
+        if a.own != b.own {
+            return None;
+        }
+        let pick = |a: &Value, b: &Value| match a == b {
+            true => *a,
+            false => value(&format!("if {} {} {}", show(&c), show(a), show(b))),
+        };
+        for (t, v) in &a.temps {
+            if let Some(w) = b.temps.get(t) {
+                s.temps.insert(*t, pick(v, w));
+            }
+        }
+        let regs: Vec<Reg> = a.regs.keys().chain(b.regs.keys()).copied().collect();
+        for reg in regs {
+            let (v, w) = (self.register(reg, &mut a)?, self.register(reg, &mut b)?);
+            s.regs.insert(reg, pick(&v, &w));
+        }
+        s.own = a.own;
         Some(())
     }
 }

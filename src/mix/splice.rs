@@ -425,38 +425,18 @@ impl Thread<'_> {
     /// Jumps if a private location holds 0.
     fn unless(&mut self, place: &str, n: usize) -> Result<(), Failure> {
         let label = self.label(n);
-        if let Some(memory) = self.target.direct(place, 0) {
-            self.line(format!("cmpl $0,{memory}"));
-            self.line(format!("je {label}"));
-            return Ok(());
-        }
-        let value = self.value.clone().ok_or("a condition has no register")?;
-        let base = match self.holder(place).cloned() {
-            Some(base) => base,
-            None => {
-                self.bring(&value, place)?;
-                value.clone()
-            }
+        let (base, value) = match (self.target.direct(place, 0), self.value.clone()) {
+            (Some(memory), _) => (memory, String::new()),
+            (None, None) => return Err("a condition has no register".into()),
+            (None, Some(value)) => match self.holder(place).cloned() {
+                Some(base) => (base, value),
+                None => {
+                    self.bring(&value, place)?;
+                    (value.clone(), value)
+                }
+            },
         };
-        let word = self.target.view(&value, 4);
-        let lines = match self.target.arch {
-            Arch::AArch64 => vec![format!("LDR {word},[{base}]"), format!("CBZ {word},{label}")],
-            Arch::Arm => vec![
-                format!("LDR {value},[{base}]"),
-                format!("CMP {value},#0"),
-                format!("BEQ {label}"),
-            ],
-            Arch::RiscV => {
-                vec![format!("lw {value},0({base})"), format!("beq {value},x0,{label}")]
-            }
-            Arch::Ppc => vec![
-                format!("lwz {value},0({base})"),
-                format!("cmpwi {value},0"),
-                format!("beq {label}"),
-            ],
-            _ => vec![format!("lw {value},0({base})"), format!("beq {value},$0,{label}")],
-        };
-        for text in lines {
+        for text in self.target.jump_if_zero(&label, &base, &value) {
             self.line(text);
         }
         Ok(())

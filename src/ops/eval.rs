@@ -197,6 +197,8 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
             p @ (Val::Ptr { .. } | Val::Code(_)),
             Val::ZERO,
         ) => Some(p),
+        // The high half of an address, which is below 2^31.
+        (BinOp::Shr, Val::Ptr { .. }, Val::Int(32)) if width == 64 => Some(Val::ZERO),
         (BinOp::And | BinOp::Or, a, b) if a == b => Some(a),
         (BinOp::Eq, a, b) => flag(a == b),
         (BinOp::Ne, a, b) => flag(a != b),
@@ -257,6 +259,8 @@ mod tests {
         assert_eq!(eval_bin(BinOp::Mul, x, Val::ZERO, 64), Some(Val::ZERO));
         assert_eq!(eval_un(UnOp::IsZero, x, 64), Some(Val::ZERO));
         assert_eq!(eval_un(UnOp::Not, x, 64), None);
+        assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 64), Some(Val::ZERO));
+        assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 32), None);
     }
 
     /// Whether C has a value for a number shifted left: twice the number, so many times, fits.

@@ -148,7 +148,7 @@ tags! {
     /// A write with release, such as that of `STLR`.
     L = "L": "AArch64 ARM",
     /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR; `red`
-    NoRet = "NoRet": "AArch64 PTX",
+    NoRet = "NoRet": "AArch64 PTX AMDGCN",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",
     // x86.
@@ -165,9 +165,15 @@ tags! {
     // The scope of an access or a barrier: the thread alone, subgroup, workgroup, queue family, device, whole system.
     // C's operations that name none have none of them, and reach the system.
     WI = "WI": "C",
-    SG = "SG": "C SPIRV", WG = "WG": "C SPIRV", QF = "QF": "SPIRV", DV = "DV": "C SPIRV", SY = "SY": "SPIRV",
+    SG = "SG": "C SPIRV", WG = "WG": "C SPIRV AMDGCN", QF = "QF": "SPIRV", DV = "DV": "C SPIRV AMDGCN", SY = "SY": "SPIRV AMDGCN",
     /// An event at which threads wait for each other.
     CBAR = "CBAR": "C SPIRV",
+    // AMDGCN: the bit by which an access passes the caches of its processor by; waits until all but so many loads
+    // are done, and until all stores are; what is written back, and which caches are emptied.
+    GLC = "GLC": "AMDGCN",
+    VM0 = "VM0": "AMDGCN", VM1 = "VM1": "AMDGCN", VM2 = "VM2": "AMDGCN", VM3 = "VM3": "AMDGCN", VS0 = "VS0": "AMDGCN",
+    WB = "WB": "AMDGCN", INV = "INV": "AMDGCN", GWB = "GWB": "AMDGCN", GINV = "GINV": "AMDGCN",
+    INVL1 = "INVL1": "AMDGCN", INVL2 = "INVL2": "AMDGCN", GL0 = "GL0": "AMDGCN", GL1 = "GL1": "AMDGCN",
     // SPIR-V.
     /// An access that other threads may see.
     NONPRIV = "NONPRIV": "SPIRV",

@@ -10,12 +10,12 @@
     reason = "salsa makes functions of inputs, and asks for the lifetime of what is interned"
 )]
 
-use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use salsa::plumbing::{AsId, FromId};
 use salsa::{Database as _, DatabaseKeyIndex, EventKind, Setter};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,7 @@ use super::plan::{self, Plan};
 use super::slice::{Asked, Instance, Slice, of_stage};
 use super::stages::Stages;
 use litmake_base::diag::Result;
+use litmake_base::digest::Digest;
 use litmake_profile::family::{self, Family, Keys, Library};
 use litmake_profile::files::{Disk, Files, folder_of, normal};
 use litmake_profile::{Profile, Profiles};
@@ -134,16 +135,25 @@ pub trait Db: salsa::Database {
     fn others(&self) -> &Others;
 }
 
-/// The inputs of the crates above, by the type that holds them.
+/// The inputs of the crates above, by their kind and key.
 #[derive(Default)]
-pub struct Others(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
+pub struct Others(Mutex<BTreeMap<(&'static str, Digest), salsa::Id>>);
 
 impl Others {
-    /// Calls `look` with the holder of type `T`, which is made at first use.
-    pub fn of<T: Any + Default + Send, R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
-        let mut all = lock(&self.0);
-        let found = all.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
-        look(found.downcast_mut().expect("what is kept under a type is of it"))
+    /// The input of a kind with a key, which is made at first use.
+    pub fn of<T: AsId + FromId>(
+        &self,
+        kind: &'static str,
+        key: Digest,
+        make: impl FnOnce() -> T,
+    ) -> T {
+        T::from_id(*lock(&self.0).entry((kind, key)).or_insert_with(|| make().as_id()))
+    }
+
+    /// All inputs of a kind.
+    pub fn all<T: FromId>(&self, kind: &'static str) -> Vec<T> {
+        let ids = lock(&self.0);
+        ids.iter().filter(|((of, _), _)| *of == kind).map(|(_, id)| T::from_id(*id)).collect()
     }
 }
 

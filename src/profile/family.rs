@@ -289,10 +289,8 @@ pub fn expand(files: &dyn Files, keys: &Keys) -> Result<Family> {
 
 /// The profiles of a file. `builds` are the names of the builds that it lists, and the compiler of
 /// each.
-pub(super) fn with_builds(
-    Keys { file, source }: &Keys,
-    builds: &[(String, String)],
-) -> Result<Family> {
+pub(super) fn with_builds(keys: &Keys, builds: &[(String, String)]) -> Result<Family> {
+    let Keys { file, source } = keys;
     let at = |span: Span, message: String| Diag::at(source, span, message);
     let all = combinations(&file.matrix, MAX_FAMILY)
         .ok_or_else(|| at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")))?;
@@ -336,19 +334,7 @@ pub(super) fn with_builds(
                 args.push(arg);
             }
         }
-        let mut then = Vec::new();
-        for command in file.then.iter() {
-            let text = expand(command)?;
-            let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
-            let names = |place: &str| words.iter().any(|w| w.contains(place));
-            if !(words.is_empty() || names("{in}") && names("{out}")) {
-                return Err(at(command.span, format!("`{text}` does not say what it works on"))
-                    .help("write `{in}` and `{out}` where the names of its files stand"));
-            }
-            if !words.is_empty() {
-                then.push(words);
-            }
-        }
+        let then = commands(keys, &expand)?;
         let mapping: BTreeMap<String, Vec<String>> = file
             .mapping
             .iter()
@@ -398,4 +384,29 @@ pub(super) fn with_builds(
         }));
     }
     Ok(out.into())
+}
+
+/// The commands that work on the compiler's output, with their variables replaced.
+fn commands(
+    Keys { file, source }: &Keys,
+    expand: &dyn Fn(&Sp<String>) -> Result<String>,
+) -> Result<Vec<Vec<String>>> {
+    let mut then = Vec::new();
+    for command in file.then.iter() {
+        let text = expand(command)?;
+        let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+        let names = |place: &str| words.iter().any(|w| w.contains(place));
+        if !(words.is_empty() || names("{in}") && names("{out}")) {
+            return Err(Diag::at(
+                source,
+                command.span,
+                format!("`{text}` does not say what it works on"),
+            )
+            .help("write `{in}` and `{out}` where the names of its files stand"));
+        }
+        if !words.is_empty() {
+            then.push(words);
+        }
+    }
+    Ok(then)
 }

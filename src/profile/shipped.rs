@@ -28,7 +28,7 @@ built_in! {
     "clang++-cross", "clang++", "clang-aarch64-cpu", "clang-aarch64-gisel", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
     "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
     "clang-armv8", "clang-bpf", "clang-bpfv3", "clang-kernel-aarch64", "clang-kernel-ppc64le", "clang-kernel-riscv64", "clang-kernel-x86_64",
-    "clang-i386", "clang-i386-march", "clang-i386-pic", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-gfx1100", "clang-gfx1200", "clang-gfx90a", "clang-gfx942", "clang-i386", "clang-i386-march", "clang-i386-pic", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
     "clang-nvptx-sm90", "clang-nvptx", "clang-opencl", "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
     "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-spirv", "clang-thumb",
     "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",

@@ -2,15 +2,14 @@
 //!
 //! It does not know how results are made again.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An audit promises how likely it finds out a cache in which one result in so many is wrong.
 pub const FORGED: u64 = 10_000;
 
 /// How many of the stored results were made again, and how many of them were wrong.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Audited {
     /// The stored results that could be made again: none of devices.
     pub claims: u64,

@@ -69,7 +69,7 @@ pub struct Baseline {
     pub known: Vec<Finding>,
     /// Differences of outcomes between two profiles, one for each test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<changes::Known>,
+    pub changes: Vec<changes::KnownChange>,
 }
 
 impl Baseline {

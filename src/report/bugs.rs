@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Class, Finding, Outcomes, Report, Status, number};
@@ -15,7 +16,7 @@ use litmake_base::digest::Keyer;
 pub const OCCURRENCES: usize = 20;
 
 /// A test that shows a bug when some profiles compile it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Occurrence {
     /// The test's name.
     pub test: String,
@@ -26,7 +27,7 @@ pub struct Occurrence {
 }
 
 /// Differences that the budget did not suffice to assign to bugs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unexplored {
     /// The class of the bugs that they may be.
     pub class: Class,
@@ -208,11 +209,6 @@ impl Bugs {
         }
         *bug.by_profile.entry(profiles_key(profiles)).or_default() += 1;
         bug.kept.add(test, profiles, limit, outcomes);
-    }
-
-    /// The finding of a bug, to be changed.
-    pub fn finding_mut(&mut self, bug: usize) -> &mut Finding {
-        &mut self.list[bug].finding
     }
 
     /// The findings.

@@ -1,4 +1,4 @@
-//! Known changes: the differences of outcomes between two compilers that a baseline contains.
+//! KnownChange changes: the differences of outcomes between two compilers that a baseline contains.
 //!
 //! A change has no identity of its own: two profiles, a test and outcomes identify it.
 
@@ -10,7 +10,7 @@ use super::{Report, State};
 /// The outcomes of a test that differ between two profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct KnownChange {
     /// The profile of the first side.
     pub before: String,
     /// The profile of the second side.
@@ -25,7 +25,7 @@ pub struct Known {
     pub lost: Vec<State>,
 }
 
-impl Known {
+impl KnownChange {
     fn is_of(&self, changes: &Changes, test: &str) -> bool {
         self.test == test && self.before == changes.before && self.after == changes.after
     }
@@ -39,14 +39,14 @@ impl Known {
 
 /// Marks the known changes, and lists the known changes that are gone. `saw` says whether a stage
 /// compared a test.
-pub fn mark(known: &[Known], report: &mut Report, saw: impl Fn(&str, &str) -> bool) {
+pub fn mark(known: &[KnownChange], report: &mut Report, saw: impl Fn(&str, &str) -> bool) {
     for changes in &mut report.changes {
         let mut tests = std::mem::take(&mut changes.tests);
         for changed in tests.iter_mut().filter(|t| t.moved()) {
             changed.known =
                 known.iter().any(|k| k.is_of(changes, &changed.test) && k.covers(changed));
         }
-        let gone = |k: &&Known| {
+        let gone = |k: &&KnownChange| {
             k.is_of(changes, &k.test)
                 && !tests.iter().any(|t| t.test == k.test && t.moved())
                 && saw(&changes.stage, &k.test)
@@ -57,16 +57,16 @@ pub fn mark(known: &[Known], report: &mut Report, saw: impl Fn(&str, &str) -> bo
 }
 
 /// The known changes after a run: those of the run, and those for which it did not look.
-pub fn update(known: &[Known], report: &Report) -> Vec<Known> {
-    let told = |k: &Known| {
+pub fn update(known: &[KnownChange], report: &Report) -> Vec<KnownChange> {
+    let told = |k: &KnownChange| {
         report.changes.iter().any(|c| {
             let moved = || c.tests.iter().any(|t| t.test == k.test && t.moved());
             k.is_of(c, &k.test) && (c.gone.contains(&k.test) || moved())
         })
     };
-    let mut out: Vec<Known> = known.iter().filter(|k| !told(k)).cloned().collect();
+    let mut out: Vec<KnownChange> = known.iter().filter(|k| !told(k)).cloned().collect();
     for changes in &report.changes {
-        out.extend(changes.tests.iter().filter(|t| t.moved()).map(|t| Known {
+        out.extend(changes.tests.iter().filter(|t| t.moved()).map(|t| KnownChange {
             before: changes.before.clone(),
             after: changes.after.clone(),
             test: t.test.clone(),

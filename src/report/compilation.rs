@@ -5,10 +5,11 @@
 
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A compilation that shows the bug, or a part of a mix that does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compilation {
     /// The profile's name.
     pub profile: String,
@@ -36,7 +37,7 @@ pub struct Compilation {
 }
 
 /// An instruction of the compiled code.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Instruction {
     /// The text of the source line that it was made from, if the compiler says so.
     #[serde(default, skip_serializing_if = "String::is_empty")]

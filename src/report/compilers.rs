@@ -1,9 +1,10 @@
 //! Names compilers by what they say of themselves. It does not know how they are asked.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The compiler of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compiler {
     /// The profile's name.
     pub profile: String,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Seen;
@@ -18,7 +19,7 @@ const MOST: usize = 1 << 20;
 const DIGITS: usize = 12;
 
 /// Tests as the marks of their names: twelve hexadecimal digits each, in ascending order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Tests(String);
 
@@ -68,7 +69,7 @@ fn mark(test: &str) -> u64 {
 }
 
 /// The tests of a run, and their results with each profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Every test that was judged with at least one profile.
     pub tests: Tests,
@@ -77,7 +78,7 @@ pub struct Coverage {
 }
 
 /// The results of the tests with one profile, or with mixes of several.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// The profile, or the profiles that were mixed.
     pub profiles: Vec<String>,
@@ -127,7 +128,7 @@ pub struct Gather {
 /// The index of a test in a [`Gather`]. Profiles often share a list of tests, so that each test is
 /// looked up once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Known(u32);
+pub struct TestNumber(u32);
 
 /// The tests that were judged with some profiles, and those that differ.
 #[derive(Default)]
@@ -141,7 +142,7 @@ struct Sets {
 struct Places(Vec<u64>);
 
 impl Places {
-    fn insert(&mut self, Known(place): Known) {
+    fn insert(&mut self, TestNumber(place): TestNumber) {
         let word = place as usize / 64;
         if word >= self.0.len() {
             self.0.resize(word + 1, 0);
@@ -156,13 +157,13 @@ impl Places {
 
 impl Gather {
     /// The index of a test; adds the test if it is new.
-    pub fn test(&mut self, name: &str) -> Known {
+    pub fn test(&mut self, name: &str) -> TestNumber {
         self.known(mark(name))
     }
 
-    fn known(&mut self, mark: u64) -> Known {
+    fn known(&mut self, mark: u64) -> TestNumber {
         let marks = &mut self.marks;
-        Known(*self.places.entry(mark).or_insert_with(|| {
+        TestNumber(*self.places.entry(mark).or_insert_with(|| {
             marks.push(mark);
             marks.len() as u32 - 1
         }))
@@ -175,7 +176,7 @@ impl Gather {
         mixed: bool,
         tests: impl Iterator<Item = (&'t str, bool)>,
     ) {
-        let known: Vec<(Known, bool)> = tests.map(|(name, d)| (self.test(name), d)).collect();
+        let known: Vec<(TestNumber, bool)> = tests.map(|(name, d)| (self.test(name), d)).collect();
         self.add_known(profiles, mixed, known.into_iter());
     }
 
@@ -184,7 +185,7 @@ impl Gather {
         &mut self,
         profiles: &[String],
         mixed: bool,
-        tests: impl Iterator<Item = (Known, bool)>,
+        tests: impl Iterator<Item = (TestNumber, bool)>,
     ) {
         let sets = self.of.entry((profiles.to_vec(), mixed)).or_default();
         for (test, differs) in tests {
@@ -226,7 +227,7 @@ pub fn join(parts: [Option<Coverage>; 2]) -> Option<Coverage> {
         for share in &part.profiles {
             let differ = share.differ.marks();
             let without = share.without.marks();
-            let judged: Vec<(Known, bool)> = tests
+            let judged: Vec<(TestNumber, bool)> = tests
                 .difference(&without)
                 .map(|mark| (sum.known(*mark), differ.contains(mark)))
                 .collect();

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Outcomes, State};
 
 /// Why an outcome is wrong: an execution of the target that shows it, and why the source's model
 /// forbids it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The final state.
     pub outcome: State,
@@ -24,7 +25,7 @@ pub struct Evidence {
 }
 
 /// The events of an execution, and the order in which memory saw them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
     /// The model that judges it.
     pub model: String,
@@ -40,7 +41,7 @@ pub struct Execution {
 }
 
 /// One access or fence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// The letter of the event in relations.
     pub id: String,
@@ -58,7 +59,7 @@ pub struct Event {
 }
 
 /// A check of a model that an execution fails.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failed {
     /// The name of the check in the model.
     pub check: String,
@@ -71,7 +72,7 @@ pub struct Failed {
 }
 
 /// Two events in a relation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Edge {
     /// The letter of the first event.
     pub from: String,
@@ -82,7 +83,7 @@ pub struct Edge {
 }
 
 /// Whether another compiler, or another version, also shows a positive difference.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Presence {
     /// The profile.
     pub profile: String,
@@ -96,17 +97,7 @@ pub struct Presence {
 }
 
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 /// Whether a compiler shows a difference.
 #[serde(rename_all = "lowercase")]
@@ -236,7 +227,7 @@ fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
 }
 
 /// A smaller test that also shows a positive difference.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reduced {
     /// The test, in C.
     pub source: String,
@@ -257,7 +248,7 @@ pub struct Reduced {
 
 /// A barrier that makes every mix right when it is added to all code that one profile makes of an
 /// operation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mend {
     /// The profile whose code gets the barrier.
     pub profile: String,
@@ -270,7 +261,7 @@ pub struct Mend {
 }
 
 /// The result of the comparisons of one stage, as numbers of tests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Differences {
     /// The `compare` stage, with the values of its variables.
     pub stage: String,
@@ -308,7 +299,7 @@ pub struct Differences {
 }
 
 /// The changes from one compiler to another, as numbers of tests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     /// The `diff` stage, with the values of its variables.
     pub stage: String,
@@ -340,7 +331,7 @@ pub struct Changes {
 
 /// How the code of distinct threads changed. A test that is compiled as a whole counts as one
 /// thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Threads {
     /// Threads that both sides compiled, and those with different code.
     pub compared: u64,
@@ -360,7 +351,7 @@ pub struct Threads {
 }
 
 /// A thread that both sides compiled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thread {
     /// The mark that tells the thread from other threads.
     pub mark: String,
@@ -404,9 +395,7 @@ impl Threads {
 }
 
 /// The changed threads out of a number of threads.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// Threads that changed.
     pub changed: u64,
@@ -415,9 +404,7 @@ pub struct Share {
 }
 
 /// A number before and after.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moved {
     /// The number with the first compiler.
     pub before: u64,
@@ -435,7 +422,7 @@ impl std::fmt::Display for Moved {
 }
 
 /// A test whose code or outcomes changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     /// The test's name.
     pub test: String,

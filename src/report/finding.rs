@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bugs::{self, Occurrence};
@@ -26,7 +27,7 @@ use super::{is_zero, state_text};
     Hash,
     Serialize,
     Deserialize,
-    schemars::JsonSchema,
+    JsonSchema,
 )]
 /// The kinds of bugs.
 #[serde(rename_all = "kebab-case")]
@@ -60,9 +61,7 @@ impl Class {
     }
 }
 
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 /// The status of a finding against the baseline.
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -82,7 +81,7 @@ pub const LOAD_BUFFERING: &str = "load buffering";
 pub type State = BTreeMap<String, String>;
 
 /// The outcomes of a finding, and the two sets that were compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// The outcomes that the target allows and the source forbids.
     pub forbidden: Vec<State>,
@@ -93,7 +92,7 @@ pub struct Outcomes {
 }
 
 /// A bug, with an example of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The identity: equal for the same bug in each run, whichever profiles, versions of a compiler
     /// and tests show it.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Changed, Changes, Moved, Share, Threads};
@@ -15,7 +16,7 @@ use super::verdict::Colour;
 use super::{Finding, Report, Status, number, state_text};
 
 /// How a bug changed from one compiler to another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BugChange {
     /// The id of the finding.
     pub id: String,
@@ -30,17 +31,7 @@ pub struct BugChange {
 }
 
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 /// How the profiles that show a bug differ between two compilers.
 #[serde(rename_all = "lowercase")]

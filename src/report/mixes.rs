@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_zero;
 
 /// The mixes of one test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mixes {
     /// The test's name.
     pub test: String,
@@ -35,7 +36,7 @@ pub struct Mixes {
 }
 
 /// The compatibility of profiles, over all tests of a stage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compatibility {
     /// The `compare` stage.
     pub stage: String,
@@ -69,7 +70,7 @@ pub struct Compatibility {
 }
 
 /// One code of an operation, and the profiles that make it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coded {
     /// The instructions.
     pub code: String,
@@ -102,7 +103,7 @@ impl Coded {
 }
 
 /// The results of one profile or of a pair.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// The profile, or the two profiles.
     pub profiles: Vec<String>,
@@ -116,7 +117,7 @@ pub struct Judged {
 }
 
 /// A part whose code differs between profiles.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Clash {
     /// The name of the part, such as `P0_1`.
     pub part: String,

@@ -37,6 +37,7 @@ pub mod verdict;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,7 +54,7 @@ pub use stage::{DeviceUse, Distinct, Share, Stage};
 use verdict::Verdict;
 
 /// The report of one run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The version of litmake.
     pub litmake: String,
@@ -101,9 +102,7 @@ pub struct Report {
     pub stopped: bool,
 }
 
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 /// Who has to act on an error.
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
@@ -115,7 +114,7 @@ pub enum Cause {
 }
 
 /// Something that failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Error {
     /// The instance of a stage.
     pub stage: String,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{coverage, is_zero};
 
 /// The work of an instance of a stage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// The stage's name, with the values of its variables.
     pub name: String,
@@ -53,7 +54,7 @@ pub struct Stage {
 }
 
 /// The distinct items of a stage, as marks of their content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Distinct {
     /// All of them.
     pub tasks: coverage::Tests,
@@ -64,7 +65,7 @@ pub struct Distinct {
 
 /// How much of a device the tests of a stage used, as shares of its peak rates. The cost of a test
 /// is estimated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceUse {
     /// The number of tests with an estimate.
     pub tests: u64,
@@ -85,7 +86,7 @@ pub struct DeviceUse {
 }
 
 /// The distribution of a share over tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// The median.
     pub median: f64,

@@ -72,6 +72,58 @@ pub fn summary(report: &Report, style: Style) -> String {
             f.id
         );
     }
+    mixes(report, limit, &mut out);
+    for c in &report.compatibility {
+        matrix::matrix(c, style.verbose, &mut out);
+    }
+    out.push_str(&table::changes(&report.changes, style.verbose));
+    errors(report, limit, style, &mut out);
+    for f in report.findings.iter().filter(|f| f.is_load_buffering()) {
+        if f.status == Status::Known {
+            let _ = writeln!(
+                out,
+                "{} {} ({}): {CALIBRATION}",
+                style.paint("33", "known"),
+                f.title(),
+                f.id
+            );
+        }
+    }
+    for line in notes(report, limit) {
+        let _ = writeln!(out, "{} {line}", style.paint("33;1", "note:"));
+    }
+    let _ = writeln!(out, "{}", verdict(report, style));
+    headline(report, style, &new, &mut out);
+    out
+}
+
+/// The last line: how many findings there are, and what else there is.
+fn headline(report: &Report, style: Style, new: &[&Finding], out: &mut String) {
+    let known = report.count(Status::Known);
+    let (colour, word) = report.headline("finding");
+    let _ = write!(out, "{}", style.paint(colour.code(), &word));
+    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
+    for f in new.iter().filter(|f| !f.label.is_empty()) {
+        *labels.entry(&f.label).or_default() += 1;
+    }
+    for (label, n) in labels {
+        let _ = write!(out, ", {n} of them {label}");
+    }
+    if known > 0 {
+        let _ = write!(out, ", {known} known");
+    }
+    if report.unexplored() > 0 && !new.is_empty() {
+        let rest = format!("not looked into: {}", report.unexplored());
+        let _ = write!(out, ", {}", style.paint("33;1", &rest));
+    }
+    if !report.errors.is_empty() {
+        let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
+    }
+    out.push('\n');
+}
+
+/// How many of the mixes of each test differ.
+fn mixes(report: &Report, limit: usize, out: &mut String) {
     for m in report.mixes.iter().take(limit) {
         let each: Vec<String> = m.sequences.iter().map(|(p, n)| format!("{p}: {n}")).collect();
         let _ = writeln!(
@@ -100,48 +152,6 @@ pub fn summary(report: &Report, style: Style) -> String {
     if report.mixes.len() > limit {
         let _ = writeln!(out, "... and {} more tests (-v shows all)", report.mixes.len() - limit);
     }
-    for c in &report.compatibility {
-        matrix::matrix(c, style.verbose, &mut out);
-    }
-    out.push_str(&table::changes(&report.changes, style.verbose));
-    errors(report, limit, style, &mut out);
-    let known = report.count(Status::Known);
-    for f in report.findings.iter().filter(|f| f.is_load_buffering()) {
-        if f.status == Status::Known {
-            let _ = writeln!(
-                out,
-                "{} {} ({}): {CALIBRATION}",
-                style.paint("33", "known"),
-                f.title(),
-                f.id
-            );
-        }
-    }
-    for line in notes(report, limit) {
-        let _ = writeln!(out, "{} {line}", style.paint("33;1", "note:"));
-    }
-    let _ = writeln!(out, "{}", verdict(report, style));
-    let (colour, word) = report.headline("finding");
-    let _ = write!(out, "{}", style.paint(colour.code(), &word));
-    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
-    for f in new.iter().filter(|f| !f.label.is_empty()) {
-        *labels.entry(&f.label).or_default() += 1;
-    }
-    for (label, n) in labels {
-        let _ = write!(out, ", {n} of them {label}");
-    }
-    if known > 0 {
-        let _ = write!(out, ", {known} known");
-    }
-    if report.unexplored() > 0 && !new.is_empty() {
-        let rest = format!("not looked into: {}", report.unexplored());
-        let _ = write!(out, ", {}", style.paint("33;1", &rest));
-    }
-    if !report.errors.is_empty() {
-        let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
-    }
-    out.push('\n');
-    out
 }
 
 /// The numbers of the verdict in one line.

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::audited::Audited;
@@ -17,9 +18,7 @@ use super::{Report, Status, number};
 pub const UNJUDGED: u8 = 3;
 
 /// How much of what was asked was judged.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Everything that was asked was judged. Some sources may be undefined.
@@ -44,7 +43,7 @@ impl State {
 
 /// How much a run judged of the comparisons that were asked for. A comparison is a test with a profile, or with all
 /// mixes of some profiles. `asked` is the sum of `judged`, `undefined` and `not_compared`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// How much was judged.
     pub state: State,
@@ -103,7 +102,7 @@ pub struct Lost {
 }
 
 /// A test whose source has undefined behaviour.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Undefined {
     /// The test.
     pub test: String,

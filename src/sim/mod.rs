@@ -6,6 +6,7 @@
 mod bodies;
 pub mod certify;
 mod chain;
+mod combine;
 mod domain;
 mod eval;
 mod exhaustive;
@@ -47,10 +48,10 @@ use std::time::{Duration, Instant};
 use compact_str::{CompactString, ToCompactString, format_compact};
 
 use bodies::Bodies;
-use eval::{CompiledJudge, Machine};
-use exhaustive::Exhaustive;
+use combine::Combine;
+use eval::Machine;
 use expr::Exprs;
-use interpreted::{Interpreted, UNDEFINED};
+use interpreted::UNDEFINED;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{FailureKind, Fault};
 use litmake_base::rel::Rel;
@@ -68,7 +69,6 @@ use path::{Path, PathError};
 use program::{Observable, ObservedPlace, Program};
 use reach::Reach;
 use results::{EarlyEnd, Results, Stats, holds};
-use search::{Judge, Search};
 use skeleton::{Cells, Skeleton};
 pub use states::{States, state};
 use steps::CompiledModel;
@@ -76,7 +76,7 @@ use symmetry::Symmetry;
 use theory::Theory;
 use unfold::pools::{Beyond, Pools};
 use unfold::{Guide, Limits, Obstacle, Unfolder};
-use visible::{Private, Visible};
+use visible::{Excepted, Private, Visible};
 use whole::Whole;
 
 /// How a test is simulated.
@@ -125,11 +125,6 @@ pub enum Engine {
     /// slow, and the reference for the other engines.
     Exhaustive,
 }
-
-/// How many partial executions of a skeleton are enumerated before the solver takes over.
-const NODES: u64 = 1 << 11;
-/// The same after the test has needed the solver once.
-const NODES_AFTER: u64 = 1 << 8;
 
 /// How many instructions a path may execute again in loops that end by themselves.
 const MAX_AGAIN: usize = 10_000;
@@ -418,7 +413,6 @@ impl Simulator {
             unfold_all(&mut self.exprs, test, program, options, deadline, model, visible)?;
         let exprs = &self.exprs;
         domain::settle(program, exprs, &mut paths);
-        let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
         let domains = model.compares.then(|| domain::Domains::new(program, exprs, &paths));
         let paths: Vec<Vec<&Path>> = if options.engine == Engine::Exhaustive {
             paths.iter().map(|ps| ps.iter().collect()).collect()
@@ -431,111 +425,21 @@ impl Simulator {
             Engine::Exhaustive => Symmetry::default(),
             _ => Symmetry::of(program),
         };
-        let mut look = |picked: Vec<&Path>, results: &mut Results| {
-            let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
-            if let Some(domains) = &domains {
-                skeleton.compare_values(exprs, domains);
-            }
-            let parts = model.parts(program.arch, &skeleton);
-            // The proof for chains is the model's; that accesses are whole may tell orders apart as well.
-            if let (Some(fast), None) = (fast, &parts) {
-                let mut judge = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
-                let chains = chain::chains(&skeleton, exprs, &mut judge).map_err(EarlyEnd::Model);
-                match chains {
-                    Ok(chains) => skeleton.chains = chains,
-                    Err(early) => return stopped(Err(early), test, model, options, results),
-                }
-            }
-            skeleton.ordered = symmetry.ordered(&skeleton);
-            results.stats.skeletons += 1;
-            // The solver has the model's requirements alone.
-            let enumerated = options.engine == Engine::Enumerate || parts.is_some();
-            let Some(fast) = fast else {
-                let mut interpreted = Interpreted::new(&model.cat, names);
-                let mut whole;
-                let judge: &mut dyn Judge = match parts {
-                    Some(parts) => {
-                        whole = Whole::new(&mut interpreted, parts);
-                        &mut whole
-                    }
-                    None => &mut interpreted,
-                };
-                let result = if options.engine == Engine::Exhaustive {
-                    let all =
-                        Exhaustive { program, cells: &cells, exprs, skeleton: &skeleton, deadline };
-                    all.run(judge, results)
-                } else {
-                    Search::new(program, &cells, exprs, &skeleton, judge, results, deadline).run()
-                };
-                return stopped(result, test, model, options, results);
-            };
-            let theory = fast.theory.as_ref().filter(|_| !enumerated);
-            let mut result = Err(EarlyEnd::Budget);
-            if options.engine != Engine::Solve || theory.is_none() {
-                let first = results.stats.solved == 0;
-                let limit = results.stats.nodes + if first { NODES } else { NODES_AFTER };
-                let mut compiled = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
-                let mut whole;
-                let judge: &mut dyn Judge = match parts {
-                    Some(parts) => {
-                        whole = Whole::new(&mut compiled, parts);
-                        &mut whole
-                    }
-                    None => &mut compiled,
-                };
-                let mut search =
-                    Search::new(program, &cells, exprs, &skeleton, judge, results, deadline);
-                if theory.is_some() {
-                    search.node_limit = limit;
-                }
-                result = search.run();
-            }
-            if let (Err(EarlyEnd::Budget), Some(theory)) = (&result, theory) {
-                results.stats.solved += 1;
-                result =
-                    solver::solve(program, theory, &cells, exprs, &skeleton, results, deadline);
-            }
-            stopped(result, test, model, options, results)
+        let mut combine = Combine {
+            test,
+            program,
+            model,
+            options,
+            deadline,
+            cells: &cells,
+            exprs,
+            domains: domains.as_ref(),
+            symmetry: &symmetry,
+            early: visible.early,
+            machine: &mut self.machine,
+            names,
         };
-        each_choice(&paths, &mut |picked| {
-            if !symmetry.keeps(&picked) {
-                return Ok(());
-            }
-            // If an allowed execution takes a path with an error, that is the result of the test.
-            if let Some(error) = picked.iter().find_map(|path| path.error.as_deref()) {
-                let mut aside = results.aside();
-                look(picked, &mut aside)?;
-                results.stats = aside.stats;
-                results.error = results.error.take().or(aside.error);
-                return match aside.outcomes.is_empty() {
-                    true => Ok(()),
-                    false => {
-                        Err(obstacle_diag(test, program, options, Obstacle::Error(error.clone())))
-                    }
-                };
-            }
-            look(picked.clone(), results)?;
-            // Where an allowed execution bears out a doubt, the behaviour is undefined. The outcomes
-            // are what they are without.
-            for (thread, path) in picked.iter().enumerate() {
-                for doubt in &path.doubts {
-                    if results.undefined.is_some() {
-                        return Ok(());
-                    }
-                    let mut doubted = Path::clone(path);
-                    doubted.constraints.push((doubt.cond, true));
-                    let mut picked = picked.clone();
-                    picked[thread] = &doubted;
-                    let mut aside = results.aside();
-                    look(picked, &mut aside)?;
-                    results.stats = aside.stats;
-                    if !aside.outcomes.is_empty() {
-                        results.undefined = Some((thread, *doubt));
-                    }
-                }
-            }
-            Ok(())
-        })?;
+        combine.each(&paths, results)?;
         Ok(cut)
     }
 }
@@ -712,23 +616,6 @@ fn cells_of(test: &Test, program: &Program, paths: &[Vec<&Path>]) -> Result<Cell
         .help("give the lock a location of its own"))
 }
 
-/// Calls `f` with each choice of one path for each thread.
-fn each_choice<'p>(
-    paths: &[Vec<&'p Path>],
-    f: &mut dyn FnMut(Vec<&'p Path>) -> Result<()>,
-) -> Result<()> {
-    if paths.iter().any(Vec::is_empty) {
-        return Ok(());
-    }
-    let mut choice = vec![0usize; paths.len()];
-    loop {
-        f(choice.iter().zip(paths).map(|(c, ps)| ps[*c]).collect())?;
-        if !exhaustive::advance(&mut choice, |t| paths[t].len()) {
-            return Ok(());
-        }
-    }
-}
-
 fn obstacle_diag(
     test: &Test,
     program: &Program,
@@ -771,7 +658,7 @@ fn private_locations(program: &Program, reach: &Reach) -> Vec<Option<u16>> {
 fn leave_out(program: &Program, needed: Private, private: &mut [Option<u16>]) {
     let fenced = |thread: &program::Thread| match needed {
         Private::Events => true,
-        Private::LeftOut { unless, .. } => thread.code.is_annotated(unless),
+        Private::LeftOut(Excepted { unless, .. }) => thread.code.is_annotated(unless),
     };
     let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
     for thread in private {

@@ -341,7 +341,31 @@ impl<'p> Skeleton<'p> {
             first.push(ranges);
             threads.push(begin..events.len());
         }
-        for read in &mut reads {
+        Self::find_candidates(&events, &mut reads, &writes, cells.locks.is_some(), early);
+        let scopes = program.scopes.clone();
+        Skeleton {
+            paths,
+            events,
+            reads,
+            writes,
+            first,
+            threads,
+            scopes,
+            values: None,
+            ordered: Vec::new(),
+            chains: Vec::new(),
+        }
+    }
+
+    /// Finds the writes that each read may return.
+    fn find_candidates(
+        events: &[Event],
+        reads: &mut [CellRead],
+        writes: &[Vec<u16>],
+        locks: bool,
+        early: bool,
+    ) {
+        for read in reads {
             let r = &events[usize::from(read.event)];
             // No read returns a write of its own instruction: herd has no such candidates under any
             // model. Writes of later instructions are left to the model.
@@ -362,22 +386,9 @@ impl<'p> Skeleton<'p> {
             }
             let writes = &writes[usize::from(read.cell)];
             read.candidates = writes.iter().copied().filter(|w| !later(w)).collect();
-            if cells.locks.is_some() {
+            if locks {
                 read.candidates.retain(|w| events[usize::from(*w)].kind != Kind::LockWrite);
             }
-        }
-        let scopes = program.scopes.clone();
-        Skeleton {
-            paths,
-            events,
-            reads,
-            writes,
-            first,
-            threads,
-            scopes,
-            values: None,
-            ordered: Vec::new(),
-            chains: Vec::new(),
         }
     }
 
@@ -534,24 +545,7 @@ impl<'p> Skeleton<'p> {
                     }
                 }
             }
-            BaseRel::Loc => {
-                let reg = |e: &Event| matches!(e.kind, Kind::RegRead | Kind::RegWrite);
-                for (i, a) in self.events.iter().enumerate() {
-                    if a.cell.is_none() && !reg(a) {
-                        continue;
-                    }
-                    for (j, b) in self.events.iter().enumerate() {
-                        let same = match (a.cell, b.cell) {
-                            (Some(x), Some(y)) => x == y,
-                            (None, None) => reg(b) && a.thread == b.thread && a.reg == b.reg,
-                            _ => false,
-                        };
-                        if same {
-                            out.insert(i, j);
-                        }
-                    }
-                }
-            }
+            BaseRel::Loc => self.same_location(out),
             BaseRel::Int | BaseRel::SameThread => {
                 for (i, e) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
                     out.insert_range(i, self.thread_range(e));
@@ -585,18 +579,7 @@ impl<'p> Skeleton<'p> {
                     out.insert_range(i, self.instance_range(i));
                 }
             }
-            BaseRel::SameAccess => {
-                out.add_identity();
-                for (thread, path) in self.paths.iter().enumerate() {
-                    for (index, _) in path.events.iter().enumerate().filter(|(_, e)| e.is_access())
-                    {
-                        let range = self.events_of(thread, index);
-                        for i in range.clone() {
-                            out.insert_range(i, range.clone());
-                        }
-                    }
-                }
-            }
+            BaseRel::SameAccess => self.same_access(out),
             BaseRel::Addr => self.dependency(out, |e| e.addr.data),
             BaseRel::Data => self.dependency(out, |e| if e.is_access() { e.data.data } else { 0 }),
             BaseRel::Ctrl => self.dependency(out, |e| e.ctrl.data),
@@ -623,6 +606,39 @@ impl<'p> Skeleton<'p> {
             BaseRel::Differ => self.values.iter().for_each(|v| out.copy_from(&v.differ)),
             BaseRel::MayDiffer => self.values.iter().for_each(|v| out.copy_from(&v.may_differ)),
             BaseRel::Rf | BaseRel::Co => {}
+        }
+    }
+
+    /// The pairs of events that one access was split into.
+    fn same_access(&self, out: &mut Rel) {
+        out.add_identity();
+        for (thread, path) in self.paths.iter().enumerate() {
+            for (index, _) in path.events.iter().enumerate().filter(|(_, e)| e.is_access()) {
+                let range = self.events_of(thread, index);
+                for i in range.clone() {
+                    out.insert_range(i, range.clone());
+                }
+            }
+        }
+    }
+
+    /// The pairs of events at one location, or at one register of a thread.
+    fn same_location(&self, out: &mut Rel) {
+        let reg = |e: &Event| matches!(e.kind, Kind::RegRead | Kind::RegWrite);
+        for (i, a) in self.events.iter().enumerate() {
+            if a.cell.is_none() && !reg(a) {
+                continue;
+            }
+            for (j, b) in self.events.iter().enumerate() {
+                let same = match (a.cell, b.cell) {
+                    (Some(x), Some(y)) => x == y,
+                    (None, None) => reg(b) && a.thread == b.thread && a.reg == b.reg,
+                    _ => false,
+                };
+                if same {
+                    out.insert(i, j);
+                }
+            }
         }
     }
 

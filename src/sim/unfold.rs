@@ -434,6 +434,7 @@ impl<'p> Unfolder<'p> {
         state.temps[i] = tainted;
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm a micro-op, over the state of one path")]
     fn execute<'c>(
         &self,
         state: &mut State<'c>,

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 use std::time::Instant;
 
+use super::combine::each_choice;
 use super::eval::{Choices, CompiledJudge};
 use super::exhaustive::Exhaustive;
 use super::explain::failures;
@@ -17,7 +18,7 @@ use super::results::{Results, holds};
 use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
-use super::{Empty, Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
+use super::{Empty, Model, Options, Simulator, cells_of, stopped, unfold_all};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::rel::Rel;
 use litmake_base::watch;

@@ -4,12 +4,13 @@
 //! ([`litmake_pipeline::query`]), so that after a small change a graph is built again from what is
 //! computed already.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::probes::Question;
-use super::shared::Shared;
 use litmake_base::diag::{Diag, Result};
 use litmake_engine::graph::{Fingerprint, Graph, Map, Node, Work};
+use litmake_pipeline::kinds::split::SplitBy;
 use litmake_pipeline::plan::{Node as PlanNode, Plan};
 use litmake_pipeline::query::{Db, Part, Request, part};
 use litmake_pipeline::slice::Instance;
@@ -38,6 +39,19 @@ pub fn gone() -> Box<Diag> {
     Diag::new("the plan has no such stage any more")
 }
 
+/// How a list of mixes was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// How tests were taken apart.
+    pub by: SplitBy,
+    /// The node of the plan.
+    pub plan: usize,
+    /// The nodes of the graph that link, and that have the tests.
+    pub link: usize,
+    /// See `link`.
+    pub tests: usize,
+}
+
 /// A graph under construction, with the nodes of all stages so far.
 pub struct Building<'a> {
     pub db: &'a dyn Db,
@@ -52,7 +66,14 @@ pub struct Building<'a> {
     pub node_of: Vec<usize>,
     /// The names of the models, by node of the plan.
     pub models: Vec<Option<String>>,
-    pub shared: Shared,
+    /// How the tests of each list of parts were taken apart, by the list's node in the graph.
+    pub splits: BTreeMap<usize, SplitBy>,
+    /// Every list of mixes, by its node in the graph.
+    pub links: BTreeMap<usize, Link>,
+    /// The list of threads, by the node of the graph whose tests they are taken from.
+    pub threads: BTreeMap<usize, usize>,
+    /// The work that takes threads apart and joins them, which all lists share.
+    pub thread_work: Option<[Arc<dyn Map>; 2]>,
 }
 
 impl<'a> Building<'a> {
@@ -66,7 +87,10 @@ impl<'a> Building<'a> {
             of_plan: Vec::new(),
             node_of: Vec::new(),
             models: vec![None; plan.nodes.len()],
-            shared: Shared::default(),
+            splits: BTreeMap::new(),
+            links: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            thread_work: None,
         }
     }
 

@@ -9,7 +9,6 @@ use super::building::{Build, Building, Made, gone};
 use super::compiled;
 use super::compilers::{self, Tool};
 use super::probes::Question;
-use super::split::Splits;
 use super::threads;
 use litmake_base::diag::{Diag, Result};
 use litmake_pipeline::kinds::{Compile, Kind};
@@ -19,14 +18,14 @@ use litmake_profile::types::Storage;
 
 impl Build for Compile {
     fn asks(&self, of: &Instance, _: &[&Instance]) -> Vec<Question> {
-        of.profile.iter().map(compilers::question).collect()
+        of.profile.iter().cloned().map(Question::Compiler).collect()
     }
 
     fn build(&self, graph: &mut Building) -> Result<usize> {
         let made = compiling(graph.db, graph.part())?;
         let tests = graph.inputs()[0];
         // Parts from a `split` stage are compiled as they are.
-        let is_split = graph.shared.of::<Splits>().0.contains_key(&graph.graph.root(tests));
+        let is_split = graph.splits.contains_key(&graph.graph.root(tests));
         Ok(match is_split || !is_by_thread(self) {
             true => graph.add_made(vec![tests], made),
             false => threads::build(graph, tests, made),

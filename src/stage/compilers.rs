@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::{Asked, Guard};
-use super::probes::{self, Question};
+use super::probes::{self, probe};
 use super::said::said;
 use litmake_base::diag;
-use litmake_base::digest::{Digest, Keyer};
+use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::Records;
 use litmake_pipeline::query::Db;
@@ -145,7 +145,7 @@ impl Compilers {
     /// times, and mostly waits.
     pub fn look_up(&self, profiles: &[Arc<Profile>], records: &dyn Records) {
         let distinct: BTreeMap<Digest, &Profile> =
-            profiles.iter().map(|profile| (key(profile), &**profile)).collect();
+            profiles.iter().map(|profile| (probes::compiler(profile), &**profile)).collect();
         let profiles: Vec<&Profile> = distinct.into_values().collect();
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -167,7 +167,7 @@ impl Compilers {
         if !is_wanted {
             return Err(fingerprint::not_installed(&profile.compiler));
         }
-        let key = key(profile);
+        let key = probes::compiler(profile);
         if let Some(found) = self.known().found.get(&key) {
             return found.clone();
         }
@@ -253,24 +253,14 @@ impl Away {
     }
 }
 
-/// The question for a profile's compiler.
-pub fn question(profile: &Arc<Profile>) -> Question {
-    let profile = profile.clone();
-    Question::new(key(&profile), false, move |asking| {
-        asking.shared.of::<Compilers>().tool(&profile, asking.records)
-    })
+/// Finds a profile's compiler.
+pub fn ask(db: &mut dyn Db, profile: &Arc<Profile>, compilers: &Compilers, records: &dyn Records) {
+    Probe::put(db, probes::compiler(profile), compilers.tool(profile, records));
 }
+
+probe!(Probe, Tool);
 
 /// The answer about a profile's compiler.
 pub fn known(db: &dyn Db, profile: &Profile) -> diag::Result<Arc<Tool>> {
-    probes::answer(db, key(profile))
-}
-
-/// A digest of everything in a profile that decides the answer.
-pub fn key(profile: &Profile) -> Digest {
-    let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
-    for input in &profile.inputs {
-        key.add("input", input.as_os_str().as_encoded_bytes());
-    }
-    key.finish()
+    Probe::known(db, probes::compiler(profile))
 }

@@ -26,10 +26,6 @@ use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::Sp;
 use litmake_select::filter::Filter;
 
-/// The files of all stages that read some, to watch them for changes.
-#[derive(Default)]
-pub struct Listed(pub Vec<Arc<Files>>);
-
 /// The files of one `generate` stage.
 pub struct Files {
     dir: PathBuf,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::building::{Build, Building, gone};
-use super::files::{self, Listed};
+use super::files;
 use super::generated::Generated;
 use super::suite::Suites;
 use litmake_base::diag::{Diag, Result};
@@ -23,11 +23,7 @@ impl Build for Generate {
                 )
                 .help("make two stages of it"));
             }
-            (true, false) => {
-                let files = files::listed(graph.db, graph.part())?;
-                graph.shared.of::<Listed>().0.push(files.clone());
-                files
-            }
+            (true, false) => files::listed(graph.db, graph.part())?,
             (_, true) => made(graph.db, graph.part())?,
         };
         let inputs = graph.inputs();

@@ -20,9 +20,9 @@ use litmake_base::failure::Lasting;
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
 use litmake_toolchain::ask::{Wider, blind_to};
+use litmake_toolchain::cage::{Cage, UNFIT};
 use litmake_toolchain::evidence::{Evidence, Looks, Moment, Standing};
 use litmake_toolchain::process::{Sight, Watch};
-use litmake_toolchain::room::{Room, UNFIT};
 use litmake_toolchain::trace::Trace;
 
 /// How often work is done again whose files are touched while it is on.
@@ -161,15 +161,15 @@ impl Guard {
         false
     }
 
-    /// The room in which the tools run; nothing if they run outside. A tool about which something
-    /// cannot be seen does. If no room can be made, the error says why.
-    fn room(&self) -> Result<Option<Arc<Room>>, String> {
+    /// The cage in which the tools run; nothing if they run outside. A tool about which something
+    /// cannot be seen does. If no cage can be made, the error says why.
+    fn cage(&self) -> Result<Option<Arc<Cage>>, String> {
         let is_whole = |asked: &Asked| asked.unseen.as_ref().is_some_and(BTreeSet::is_empty);
-        let is_inside = self.evidence.iter().any(|evidence| evidence.is_in_a_room());
+        let is_inside = self.evidence.iter().any(|evidence| evidence.is_in_a_cage());
         if !is_inside || !self.asked.iter().all(is_whole) {
             return Ok(None);
         }
-        self.looks.room(&self.evidence).map(Some).map_err(|e| format!("{UNFIT} ({e})"))
+        self.looks.cage(&self.evidence).map(Some).map_err(|e| format!("{UNFIT} ({e})"))
     }
 
     /// Whether the files are known to have changed.
@@ -215,8 +215,8 @@ impl<M: Map> Map for Guarded<M> {
                 return undone();
             }
             let since = self.guard.now();
-            let room = match self.guard.room() {
-                Ok(room) => room,
+            let cage = match self.guard.cage() {
+                Ok(cage) => cage,
                 Err(why) => {
                     let unseen = BTreeSet::from([why]);
                     let trace = Trace { unseen, ..Trace::default() };
@@ -224,7 +224,7 @@ impl<M: Map> Map for Guarded<M> {
                     return undone();
                 }
             };
-            let watch = Watch::within(room);
+            let watch = Watch::within(cage);
             let out = self.work.run(items, context);
             let sight = watch.take();
             // Results of work that broke or was stopped are not kept anyway.

@@ -52,7 +52,7 @@ impl Source for Types {
 
 impl Build for kinds::Layout {
     fn asks(&self, of: &Instance, _: &[&Instance]) -> Vec<Question> {
-        of.mixed.iter().map(compilers::question).collect()
+        of.mixed.iter().cloned().map(Question::Compiler).collect()
     }
 
     fn build(&self, graph: &mut Building) -> Result<usize> {

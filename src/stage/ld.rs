@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compilers::{Compilers, Tool};
 use super::guard::Guard;
 use super::items::read_test;
-use super::probes::{self, Question};
+use super::probes::{Question, probe};
 use litmake_base::diag;
-use litmake_base::digest::{Digest, Keyer};
+use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint};
@@ -69,21 +69,17 @@ impl Found {
     }
 }
 
-/// The question for a linker of an architecture's code.
-pub fn question(arch: Arch) -> Question {
-    Question::new(key(arch), false, move |asking| {
-        let linker = ld::linkers(arch, false).into_iter().next();
-        Found::new(linker, asking.shared.of::<Compilers>(), asking.records)
-    })
+/// Finds a linker of an architecture's code.
+pub fn ask(db: &mut dyn Db, arch: Arch, compilers: &Compilers, records: &dyn Records) {
+    let linker = ld::linkers(arch, false).into_iter().next();
+    Probe::put(db, Question::Linker(arch).key(), Found::new(linker, compilers, records));
 }
+
+probe!(Probe, Found);
 
 /// The answer about it.
 pub fn known(db: &dyn Db, arch: Arch) -> diag::Result<Arc<Found>> {
-    probes::answer(db, key(arch))
-}
-
-fn key(arch: Arch) -> Digest {
-    Keyer::new("linker/1").field("arch", arch.name().as_bytes()).finish()
+    Probe::known(db, Question::Linker(arch).key())
 }
 
 /// Joins mixes with a linker.

@@ -2,15 +2,14 @@
 //! make, or into the one mix that the pipeline names.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::building::{Build, Building, Made, gone};
+use super::building::{Build, Building, Link, Made, gone};
 use super::compilers;
 use super::items::read_test;
 use super::ld::{self, Ld};
 use super::probes::Question;
-use super::split::Splits;
+use super::split::by;
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::failure::{Failure, Lasting};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
@@ -37,31 +36,14 @@ pub struct Stage {
     mix: Option<(Written, Vec<usize>)>,
 }
 
-/// Every list of mixes, by its node in the graph.
-#[derive(Default)]
-pub struct Links(pub BTreeMap<usize, Link>);
-
-/// How a list of mixes was made.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// How tests were taken apart.
-    pub by: By,
-    /// The node of the plan.
-    pub plan: usize,
-    /// The nodes of the graph that link, and that have the tests.
-    pub link: usize,
-    /// See `link`.
-    pub tests: usize,
-}
-
 impl Build for kinds::Link {
     fn asks(&self, _: &Instance, consumed: &[&Instance]) -> Vec<Question> {
         if self.link == LinkBy::Splice {
             return Vec::new();
         }
         let profiles = || consumed.iter().filter_map(|node| node.profile.as_ref());
-        let linker = profiles().next().map(|profile| ld::question(profile.arch));
-        profiles().map(compilers::question).chain(linker).collect()
+        let linker = profiles().next().map(|profile| Question::Linker(profile.arch));
+        profiles().cloned().map(Question::Compiler).chain(linker).collect()
     }
 
     fn build(&self, graph: &mut Building) -> Result<usize> {
@@ -69,15 +51,15 @@ impl Build for kinds::Link {
         let inputs = graph.inputs();
         let missing = || Diag::at(&node.source, node.span, "there are no parts to link");
         let parts = inputs.first().map(|j| graph.graph.root(*j)).ok_or_else(missing)?;
-        let by = *graph.shared.of::<Splits>().0.get(&parts).ok_or_else(missing)?;
+        let split = *graph.splits.get(&parts).ok_or_else(missing)?;
         let whole = graph.graph.nodes[parts].inputs[0];
         let tests = graph.graph.nodes[whole].inputs[0];
-        let made = linked(graph.db, graph.part(), by)?;
+        let made = linked(graph.db, graph.part(), by(split))?;
         let link = graph.add_made(vec![whole, tests], made);
         graph.graph.nodes[link].joined = inputs;
         let list = graph.add_hidden(vec![link], Fingerprint::default(), Work::Parts);
-        let made = Link { by, plan: graph.at, link, tests };
-        graph.shared.of::<Links>().0.insert(list, made);
+        let made = Link { by: split, plan: graph.at, link, tests };
+        graph.links.insert(list, made);
         Ok(list)
     }
 }

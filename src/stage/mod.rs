@@ -28,7 +28,6 @@ pub mod mutate;
 mod probes;
 pub mod run;
 mod said;
-mod shared;
 pub mod simulate;
 pub mod split;
 pub mod suite;
@@ -38,13 +37,15 @@ pub mod versions;
 mod words;
 pub mod workspace;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use building::Building;
 use litmake_base::diag::{Diag, Result};
 use litmake_engine::graph::Graph;
-use litmake_pipeline::query::{Db, Request, planned};
-use shared::Shared;
+use litmake_pipeline::kinds::Kind;
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::query::{Db, Request, part, planned};
 
 /// The graph of a plan.
 pub struct Built {
@@ -56,13 +57,14 @@ pub struct Built {
     pub node_of: Vec<usize>,
     /// The names of the models, by node of the plan.
     pub models: Vec<Option<String>>,
-    shared: Shared,
+    links: BTreeMap<usize, building::Link>,
+    files: Vec<Arc<files::Files>>,
 }
 
 impl Built {
     /// The files of stages that read some, to watch them for changes.
     pub fn files(&self) -> &[Arc<files::Files>] {
-        self.shared.get::<files::Listed>().map_or(&[], |listed| &listed.0)
+        &self.files
     }
 }
 
@@ -77,7 +79,11 @@ fn built(db: &dyn Db, request: Request) -> Result<Arc<Built>> {
         let last = kinds::of(&node.kind).build.build(&mut building)?;
         building.node_of.push(last);
     }
-    let Building { graph, of_plan, node_of, models, shared, .. } = building;
+    let Building { graph, of_plan, node_of, models, links, .. } = building;
+    let reads = |node: &&Node| matches!(&node.kind, Kind::Generate(g) if !g.files.is_empty());
+    let files = plan.nodes.iter().filter(reads);
+    let files = files.map(|node| files::listed(db, part(db, request, node)));
+    let files = files.collect::<Result<_>>()?;
     let roots = graph.roots();
     for (i, node) in plan.nodes.iter().enumerate() {
         let mut inputs = graph.nodes[node_of[i]].inputs.iter();
@@ -97,5 +103,5 @@ fn built(db: &dyn Db, request: Request) -> Result<Arc<Built>> {
         }
     }
     graph.check().map_err(Diag::new)?;
-    Ok(Arc::new(Built { graph, of_plan, node_of, models, shared }))
+    Ok(Arc::new(Built { graph, of_plan, node_of, models, links, files }))
 }

@@ -1,110 +1,106 @@
 //! Answers of compilers, machines and devices, as inputs of queries. They are asked outside of
 //! queries. An answer that is equal to the one before changes nothing.
 //!
-//! This file does not know the questions, or whom they are for.
+//! This file does not know how a question is answered, nor the types of answers: each file that
+//! reads answers has an input for them ([`probe`]).
 
-use std::any::Any;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use salsa::Setter;
+use litmake_base::diag::Diag;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_litmus::Arch;
+use litmake_profile::Profile;
 
-use super::shared::Shared;
-use litmake_base::diag::{Diag, Result};
-use litmake_base::digest::Digest;
-use litmake_base::records::Records;
-use litmake_pipeline::query::Db;
-
-/// A question, with a digest of everything that decides its answer.
-pub struct Question {
-    pub key: Digest,
-    /// Whether the answer stays the same while litmake runs, as that of a device does. A compiler
-    /// may be exchanged.
-    pub lasts: bool,
-    ask: Box<dyn Fn(&mut Asking) -> Answer>,
-}
-
-/// The means with which a question finds its answer.
-pub struct Asking<'a> {
-    /// Values that the questions of one round share.
-    pub shared: &'a mut Shared,
-    pub records: &'a dyn Records,
+/// A question.
+#[derive(Clone)]
+pub enum Question {
+    /// For a profile's compiler.
+    Compiler(Arc<Profile>),
+    /// For a linker of an architecture's code.
+    Linker(Arch),
+    /// For the machine that runs a profile's tests; without a profile, for this machine.
+    Machine(Option<Arc<Profile>>),
+    /// For the device that runs tests, by a part of its name.
+    Device(Option<String>),
 }
 
 impl Question {
-    pub fn new<T: Any + Send + Sync + PartialEq>(
-        key: Digest,
-        lasts: bool,
-        ask: impl Fn(&mut Asking) -> T + 'static,
-    ) -> Question {
-        Question { key, lasts, ask: Box::new(move |asking| Answer::new(ask(asking))) }
-    }
-}
-
-/// An answer of a type that its readers know.
-#[derive(Clone)]
-struct Answer {
-    value: Arc<dyn Any + Send + Sync>,
-    same: fn(&dyn Any, &dyn Any) -> bool,
-}
-
-impl Answer {
-    fn new<T: Any + Send + Sync + PartialEq>(value: T) -> Answer {
-        fn same<T: Any + PartialEq>(a: &dyn Any, b: &dyn Any) -> bool {
-            a.downcast_ref::<T>() == b.downcast_ref::<T>()
-        }
-        Answer { value: Arc::new(value), same: same::<T> }
-    }
-}
-
-impl PartialEq for Answer {
-    fn eq(&self, other: &Answer) -> bool {
-        (self.same)(&*self.value, &*other.value)
-    }
-}
-
-/// The answer to a question; none until it is asked.
-#[salsa::input]
-struct Probe {
-    #[returns(ref)]
-    answer: Option<Answer>,
-}
-
-#[derive(Default)]
-struct Probes(HashMap<Digest, Probe>);
-
-fn probe(db: &dyn Db, key: Digest) -> Probe {
-    db.others()
-        .of(|probes: &mut Probes| *probes.0.entry(key).or_insert_with(|| Probe::new(db, None)))
-}
-
-/// The answer to a question; an error if it was not asked.
-pub fn answer<T: Any + Send + Sync>(db: &dyn Db, key: Digest) -> Result<Arc<T>> {
-    let known = probe(db, key).answer(db).as_ref();
-    let value = known.and_then(|answer| answer.value.clone().downcast().ok());
-    value.ok_or_else(|| Diag::new("internal error: the version of a compiler, a machine or a device was not asked for; please report it"))
-}
-
-/// Asks each question once. A question that has a lasting answer is not asked again. Returns
-/// whether any answer changed.
-pub fn ask(
-    db: &mut dyn Db,
-    questions: impl IntoIterator<Item = Question>,
-    asking: &mut Asking,
-) -> bool {
-    let mut asked = HashMap::new();
-    let mut changed = false;
-    for question in questions {
-        let probe = probe(db, question.key);
-        let known = probe.answer(db).is_some();
-        if (known && question.lasts) || asked.insert(question.key, ()).is_some() {
-            continue;
-        }
-        let answer = Some((question.ask)(asking));
-        if *probe.answer(db) != answer {
-            drop(probe.set_answer(db).to(answer));
-            changed = true;
+    /// A digest of everything that decides the answer.
+    pub fn key(&self) -> Digest {
+        match self {
+            Question::Compiler(profile) => compiler(profile),
+            Question::Linker(arch) => {
+                Keyer::new("linker/1").field("arch", arch.name().as_bytes()).finish()
+            }
+            Question::Machine(None) => Keyer::new("machine/1").finish(),
+            Question::Machine(Some(profile)) => Keyer::new("machine/1")
+                .field("profile", &compiler(profile).0)
+                .field("name", profile.name.as_bytes())
+                .finish(),
+            Question::Device(None) => Keyer::new("device/1").finish(),
+            Question::Device(Some(name)) => {
+                Keyer::new("device/1").field("adapter", name.as_bytes()).finish()
+            }
         }
     }
-    changed
+}
+
+/// The key of the question for a profile's compiler.
+pub fn compiler(profile: &Profile) -> Digest {
+    let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
+    for input in &profile.inputs {
+        key.add("input", input.as_os_str().as_encoded_bytes());
+    }
+    key.finish()
+}
+
+/// Makes an input with the answers of one type: `NAME::known(db, key)` reads one, and
+/// `NAME::put(db, key, answer)` sets it.
+macro_rules! probe {
+    ($name:ident, $answer:ty) => {
+        /// The answer to a question; none until it is asked.
+        #[salsa::input]
+        pub(super) struct $name {
+            #[returns(ref)]
+            answer: Option<std::sync::Arc<$answer>>,
+        }
+
+        impl $name {
+            fn of(
+                db: &dyn litmake_pipeline::query::Db,
+                key: litmake_base::digest::Digest,
+            ) -> $name {
+                db.others().of(stringify!($name), key, || $name::new(db, None))
+            }
+
+            /// The answer; an error if it was not asked for.
+            fn known(
+                db: &dyn litmake_pipeline::query::Db,
+                key: litmake_base::digest::Digest,
+            ) -> litmake_base::diag::Result<std::sync::Arc<$answer>> {
+                $name::of(db, key).answer(db).clone().ok_or_else($crate::probes::not_asked)
+            }
+
+            fn put(
+                db: &mut dyn litmake_pipeline::query::Db,
+                key: litmake_base::digest::Digest,
+                answer: $answer,
+            ) {
+                let probe = $name::of(db, key);
+                if probe.answer(db).as_deref() != Some(&answer) {
+                    drop(salsa::Setter::to(probe.set_answer(db), Some(answer.into())));
+                }
+            }
+        }
+    };
+}
+
+pub(super) use probe;
+
+/// The error where an answer is not known.
+pub fn not_asked() -> Box<Diag> {
+    Diag::new(
+        "internal error: the version of a compiler, a machine or a device was not asked for; \
+         please report it",
+    )
 }

@@ -1,6 +1,5 @@
 //! `split`: takes C tests apart, so that equal parts are compiled once, whichever tests have them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::building::{Build, Building};
@@ -13,17 +12,13 @@ use litmake_mix::{self as mix, By};
 use litmake_pipeline::kinds::Split;
 use litmake_pipeline::kinds::split::SplitBy;
 
-/// How the tests of each list of parts were taken apart, by the list's node in the graph.
-#[derive(Default)]
-pub struct Splits(pub BTreeMap<usize, By>);
-
 impl Build for Split {
     fn build(&self, graph: &mut Building) -> diag::Result<usize> {
         let work = Work::Map(Arc::new(Stage { by: by(self.by) }));
         let inputs = graph.inputs();
         let whole = graph.add(inputs, fingerprint(self.by), work);
         let parts = graph.add_hidden(vec![whole], Fingerprint::default(), Work::Parts);
-        graph.shared.of::<Splits>().0.insert(parts, by(self.by));
+        graph.splits.insert(parts, self.by);
         Ok(parts)
     }
 }

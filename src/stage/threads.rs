@@ -4,7 +4,6 @@
 //! lifted once for each profile. A test is known by the forms of its frame and of its threads' code, and
 //! is joined only where something reads it. How a test is taken apart is the business of `mix/threads`.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -51,14 +50,12 @@ struct Taken {
     frame: OnceLock<Result<Digest, Failure>>,
 }
 
-impl Default for Threads {
-    fn default() -> Threads {
-        let tests = Arc::new(Tests::of(REMEMBERED));
-        let code = Memory::of(REMEMBERED);
-        let together = Together { tests: tests.clone(), code, forms: Memory::of(FORMS) };
-        let apart = Arc::new(Apart(tests));
-        Threads { lists: BTreeMap::new(), apart, together: Arc::new(together) }
-    }
+/// The work that takes tests apart, and that joins them.
+fn work() -> [Arc<dyn Map>; 2] {
+    let tests = Arc::new(Tests::of(REMEMBERED));
+    let code = Memory::of(REMEMBERED);
+    let together = Together { tests: tests.clone(), code, forms: Memory::of(FORMS) };
+    [Arc::new(Apart(tests)), Arc::new(together)]
 }
 
 fn taken(text: &[u8]) -> Result<Taken, Failure> {
@@ -67,24 +64,15 @@ fn taken(text: &[u8]) -> Result<Taken, Failure> {
     Ok(Taken { test, threads, frame: OnceLock::new() })
 }
 
-/// The lists of threads, and the work on threads, that the stages of a plan share.
-pub struct Threads {
-    /// The list of threads, by the node of the graph whose tests they are taken from.
-    lists: BTreeMap<usize, usize>,
-    apart: Arc<Apart>,
-    together: Arc<Together>,
-}
-
 /// Gives the distinct threads of some tests to the work of one profile; returns the node whose
 /// items are the tests again.
 pub fn build(graph: &mut Building, tests: usize, made: Made) -> usize {
-    let shared = graph.shared.of::<Threads>();
-    let (known, apart) = (shared.lists.get(&tests).copied(), shared.apart.clone());
-    let together = shared.together.clone();
+    let [apart, together] = graph.thread_work.get_or_insert_with(work).clone();
+    let known = graph.threads.get(&tests).copied();
     let list = known.unwrap_or_else(|| {
         let apart = graph.add_hidden(vec![tests], by("apart"), Work::Map(apart));
         let list = graph.add_hidden(vec![apart], Fingerprint::default(), Work::Parts);
-        graph.shared.of::<Threads>().lists.insert(tests, list);
+        graph.threads.insert(tests, list);
         list
     });
     let apart = graph.graph.nodes[list].inputs[0];

@@ -3,7 +3,7 @@
 //!
 //! This file does not know what is in the files.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use walkdir::WalkDir;
 use super::building::gone;
 use super::items::relative;
 use litmake_base::diag::{Diag, Result, Span};
+use litmake_base::digest::Keyer;
 use litmake_base::{file, local};
 use litmake_litmus::{list, pack};
 use litmake_pipeline::kinds::{Generate, Kind};
@@ -109,6 +110,8 @@ pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
+const WORD: &str = "word";
+
 /// The files of a word, as an input of queries.
 #[salsa::input]
 struct Word {
@@ -120,24 +123,22 @@ struct Word {
     found: Arc<Found>,
 }
 
-#[derive(Default)]
-struct Words(HashMap<(PathBuf, bool), Word>);
-
 fn word(db: &dyn Db, path: &Path, is_pattern: bool) -> Word {
-    db.others().of(|words: &mut Words| {
-        *words.0.entry((path.to_path_buf(), is_pattern)).or_insert_with(|| {
-            let found = Arc::new(Found::of(path, is_pattern));
-            Word::new(db, path.to_path_buf(), is_pattern, found)
-        })
+    let key = Keyer::new("word")
+        .field("path", path.as_os_str().as_encoded_bytes())
+        .field("pattern", &[is_pattern.into()])
+        .finish();
+    db.others().of(WORD, key, || {
+        let found = Arc::new(Found::of(path, is_pattern));
+        Word::new(db, path.to_path_buf(), is_pattern, found)
     })
 }
 
 /// Computes the files of words again that a change at one of these paths can concern; says whether
 /// any of them changed.
 pub fn changed(db: &mut dyn Db, paths: &BTreeSet<PathBuf>) -> bool {
-    let words: Vec<Word> = db.others().of(|words: &mut Words| words.0.values().copied().collect());
     let mut changed = false;
-    for word in words {
+    for word in db.others().all::<Word>(WORD) {
         if !paths.iter().any(|path| concerns(db, word, path)) {
             continue;
         }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::compilers::{Away, Compilers};
 use super::files::Folders;
 use super::models::Models;
-use super::probes::{self, Asking};
-use super::shared::Shared;
-use super::{Built, built, kinds, words};
+use super::probes::Question;
+use super::run::{cpu, gpu};
+use super::{Built, built, compilers, kinds, ld, words};
 use litmake_base::diag::Result;
 use litmake_base::records::Records;
 use litmake_pipeline::made::Made;
@@ -135,19 +135,25 @@ impl Workspace {
             }
             questions.extend(asked);
         }
-        let mut shared = Shared::default();
+        let mut found = Compilers::default();
         if let Some(only) = &self.only {
-            shared.of::<Compilers>().only(only.clone());
+            found.only(only.clone());
         }
-        shared.of::<Compilers>().goes_on_from(&self.compilers);
-        shared.of::<Compilers>().away(self.away.clone());
-        shared.of::<Compilers>().look_up(&profiles, records);
-        probes::ask(
-            self.planning.db_mut(),
-            questions,
-            &mut Asking { shared: &mut shared, records },
-        );
-        self.compilers = Arc::new(shared.take());
+        found.goes_on_from(&self.compilers);
+        found.away(self.away.clone());
+        found.look_up(&profiles, records);
+        let db = self.planning.db_mut();
+        let mut asked = BTreeSet::new();
+        questions.retain(|question| asked.insert(question.key()));
+        for question in questions {
+            match question {
+                Question::Compiler(profile) => compilers::ask(db, &profile, &found, records),
+                Question::Linker(arch) => ld::ask(db, arch, &found, records),
+                Question::Machine(profile) => cpu::ask(db, profile.as_ref(), &found, records),
+                Question::Device(wanted) => gpu::ask(db, wanted.as_deref()),
+            }
+        }
+        self.compilers = Arc::new(found);
         let built = built(self.planning.db(), self.planning.request())?;
         Ok(Prepared { plan, built })
     }

@@ -50,8 +50,9 @@ impl<'a> Bench<'a> {
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp | Language::OpenCl | Language::Kernel => {
-                // For PTX the code is text, and there are no object files.
-                let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
+                // Where the code is read as text, there are no object files.
+                let text = matches!(compiler.profile.arch, Arch::Ptx | Arch::AmdGcn);
+                let made = if text { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             // Functions that nobody calls are kept where units are linked later.
@@ -179,7 +180,7 @@ impl<'a> Bench<'a> {
             last = next;
         }
         match profile.arch {
-            Arch::Ptx | Arch::Spirv => Ok(bytes),
+            arch if arch.facts().text => Ok(bytes),
             _ if !self.is_read => Ok(bytes),
             _ => match object::File::parse(&*bytes) {
                 Err(e) => {

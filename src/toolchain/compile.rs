@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::amdgcn;
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
 use super::kernel;
@@ -22,7 +23,7 @@ pub use super::trouble::first_error;
 use super::variables::take_over;
 use litmake_base::failure::{Failure, FailureKind};
 use litmake_base::stop::{self, Stopping};
-use litmake_isa::{self as isa, Isa};
+use litmake_isa::{self as isa, Isa, target};
 use litmake_lang::Language;
 use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
 use litmake_lang::c11::members::{members, published};
@@ -33,7 +34,7 @@ use litmake_lang::compiled::{
     FAULTS, Kept, compose, declare, is_array, locations, out_name, unit_of,
 };
 use litmake_lang::shader::{STRIDE, buffers};
-use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
+use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Line, Place, Test, Type};
 use litmake_ops::Inst;
 use litmake_profile::Profile;
 use litmake_profile::machine;
@@ -69,6 +70,7 @@ pub(super) struct Unit {
 enum Code {
     Machine(Box<Image>),
     Ptx(ptx::module::Module),
+    AmdGcn(amdgcn::Module),
     /// A module of SPIR-V as text.
     Spirv(String),
 }
@@ -85,6 +87,9 @@ pub struct Frame {
     /// Observed locals: thread, name, location.
     pub locals: Vec<(usize, String, String)>,
 }
+
+/// The lines of a thread, and what it adds to the initial state.
+type Made = Result<(Vec<Line>, Vec<InitItem>), Failure>;
 
 /// A compiled unit, to make tests from modules of it.
 pub struct Modules<'a> {
@@ -134,7 +139,7 @@ impl Compiler<'_> {
         }
         let arch = self.profile.arch;
         let lifted = isa::target::of(arch, false, false, false).is_some();
-        if !lifted && !matches!(arch, Arch::Ptx | Arch::Spirv) {
+        if !lifted && !arch.facts().text {
             return Err(Failure::unsupported(format!(
                 "code for {} cannot be lifted yet",
                 arch.name()
@@ -328,6 +333,7 @@ impl Compiler<'_> {
         let text = || String::from_utf8_lossy(output);
         Ok(match self.profile.arch {
             Arch::Ptx => Code::Ptx(ptx::module::Module::read(&text())?),
+            Arch::AmdGcn => Code::AmdGcn(amdgcn::Module::read(&text())),
             Arch::Spirv => Code::Spirv(text().into_owned()),
             _ => Code::Machine(self.image(output)?.into()),
         })
@@ -356,6 +362,8 @@ impl Compiler<'_> {
             prefix: format!("t{n}_"),
             number: n,
             calls: !self.profile.mapping.is_empty(),
+            // Calls are not followed in this code, and are rare in it.
+            inline_helpers: self.profile.arch == Arch::AmdGcn,
             ..EmitOptions::default()
         }
     }
@@ -384,10 +392,7 @@ impl Compiler<'_> {
         if self.runtime.kind == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
         }
-        // Small variables that are found through a register would share a section.
-        if self.profile.arch == Arch::RiscV {
-            extra.push("-msmall-data-limit=0");
-        }
+        extra.extend(target::facts(self.profile.arch).iter().flat_map(|facts| facts.apart));
         extra
     }
 
@@ -497,7 +502,13 @@ impl Compiler<'_> {
     fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
         match code.as_ref().map_err(Clone::clone)? {
             Code::Machine(image) => self.lifted(unit, n, image, None),
-            Code::Ptx(module) => self.inlined(unit, n, module),
+            Code::Ptx(module) => self.threads(unit, n, |_, function, params, globals| {
+                let given = ptx::Given { params, globals };
+                ptx::thread(module, function, &given).map(|made| (made.lines, made.init))
+            }),
+            Code::AmdGcn(module) => self.threads(unit, n, |thread, function, params, _| {
+                module.thread(function, thread, params)
+            }),
             Code::Spirv(text) => {
                 let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
                 let shader = self.profile.language.shader();
@@ -510,20 +521,21 @@ impl Compiler<'_> {
         }
     }
 
-    /// The test from a module of PTX.
-    fn inlined(
+    /// The test from a module that is text. `thread` makes one thread: of its number, its function, the locations
+    /// behind its parameters, and the variables.
+    fn threads(
         &self,
         unit: &Unit,
         n: usize,
-        module: &ptx::module::Module,
+        thread: impl Fn(usize, &str, &[String], &[(String, String)]) -> Made,
     ) -> Result<Test, Failure> {
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let mut threads = Vec::new();
-        for (thread, (function, params)) in functions.iter().enumerate() {
-            let given = ptx::Given { params, globals: &globals };
-            let made = ptx::thread(module, function, &given).map_err(|e| e.of_thread(thread))?;
-            share(&mut init, made.init);
-            threads.push(Body::Asm(made.lines));
+        for (number, (function, params)) in functions.iter().enumerate() {
+            let made = thread(number, function, params, &globals);
+            let (lines, more) = made.map_err(|e| e.of_thread(number))?;
+            share(&mut init, more);
+            threads.push(Body::Asm(lines));
         }
         compose(&unit.test, self.profile.arch, self.kept(&locals), init, threads)
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::room::{self, Room, Rooms, Shown};
+use super::cage::{self, Cage, Cages, Shown};
 use super::trace::{LIMITS, Look, Property};
 use litmake_base::content::{Stamp, content_of};
 use litmake_base::digest::{Digest, Keyer};
@@ -59,24 +59,24 @@ impl Evidence {
         asked.iter().filter(|property| !self.process.contains_key(property)).copied().collect()
     }
 
-    /// The same evidence for a tool that runs in a [`room`].
-    pub fn in_a_room(mut self) -> Evidence {
-        self.process.insert(Property::Room, value(Property::Room));
+    /// The same evidence for a tool that runs in a [`cage`].
+    pub fn in_a_cage(mut self) -> Evidence {
+        self.process.insert(Property::Cage, value(Property::Cage));
         self
     }
 
-    /// Whether the tool runs in a room.
-    pub fn is_in_a_room(&self) -> bool {
-        self.process.contains_key(&Property::Room)
+    /// Whether the tool runs in a cage.
+    pub fn is_in_a_cage(&self) -> bool {
+        self.process.contains_key(&Property::Cage)
     }
 
-    /// Whether a tool with this evidence may see that it runs in a room: it asked for the names that are fixed there.
-    pub(super) fn tells_rooms(&self) -> bool {
+    /// Whether a tool with this evidence may see that it runs in a cage: it asked for the names that are fixed there.
+    pub(super) fn tells_cages(&self) -> bool {
         let named = |property: &Property| matches!(property, Property::System | Property::User);
         self.process.keys().any(named)
     }
 
-    /// The paths that were looked at, and how a room shows them.
+    /// The paths that were looked at, and how a cage shows them.
     pub(super) fn shown(&self) -> impl Iterator<Item = (PathBuf, Shown)> {
         let shown = |look| match look {
             Look::Link => Shown::Link,
@@ -311,7 +311,7 @@ pub enum Standing<'e> {
 #[derive(Default)]
 pub struct Looks {
     sights: Mutex<Sights>,
-    rooms: Mutex<Rooms>,
+    cages: Mutex<Cages>,
 }
 
 impl Looks {
@@ -352,9 +352,9 @@ impl Looks {
         *sights = Sights { widened, notes, ..Sights::default() };
     }
 
-    /// The room for some evidence.
-    pub fn room(&self, evidence: &[Arc<Evidence>]) -> std::io::Result<Arc<Room>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).made(evidence)
+    /// The cage for some evidence.
+    pub fn cage(&self, evidence: &[Arc<Evidence>]) -> std::io::Result<Arc<Cage>> {
+        self.cages.lock().unwrap_or_else(PoisonError::into_inner).made(evidence)
     }
 
     /// Adds a warning for people.
@@ -585,8 +585,8 @@ fn value(property: Property) -> Digest {
                 key.add("limit", format!("{which:?} {limit:?}").as_bytes());
             }
         }
-        Property::Namespaces => key.add("granted", room::granted().as_bytes()),
-        Property::Room => key.add("version", b"1"),
+        Property::Namespaces => key.add("granted", cage::granted().as_bytes()),
+        Property::Cage => key.add("version", b"1"),
     }
     key.finish()
 }

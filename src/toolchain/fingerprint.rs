@@ -135,23 +135,23 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Answer<()>
         }
         ((), matches!(ended, Ended::Exit { code: 0, .. }))
     });
-    if answer.unseen.is_empty() && has_rooms(looks, known) {
-        answer.evidence = answer.evidence.in_a_room();
+    if answer.unseen.is_empty() && has_cages(looks, known) {
+        answer.evidence = answer.evidence.in_a_cage();
     }
     answer
 }
 
-/// Whether tools can run in rooms here; if not, people are told. The answer is stored, so that a run
+/// Whether tools can run in cages here; if not, people are told. The answer is stored, so that a run
 /// in which nothing is made starts nothing.
-fn has_rooms(looks: &Looks, known: &dyn Records) -> bool {
+fn has_cages(looks: &Looks, known: &dyn Records) -> bool {
     if !supervisor::is_possible() {
         return false;
     }
-    let key = Keyer::new("rooms/1").finish();
+    let key = Keyer::new("cages/1").finish();
     let denied = ask::ask(key, looks, known, |watched| {
         watched.ask_for(Property::Namespaces);
         watched.ask_for(Property::System);
-        (looks.room(&[]).err().map(|e| e.to_string()), true)
+        (looks.cage(&[]).err().map(|e| e.to_string()), true)
     });
     if let Some(why) = &denied.value {
         looks.note(format!(
@@ -177,12 +177,12 @@ fn seen_key(digest: Digest) -> Digest {
     Keyer::new("compiler's looks/1").field("digest", &digest.0).finish()
 }
 
-/// The part of evidence that counts: all paths but the indexes, and the room only for a tool that may tell it from the
+/// The part of evidence that counts: all paths but the indexes, and the cage only for a tool that may tell it from the
 /// machine. So a compiler is the same one on a machine that grants no namespaces.
 fn counted(evidence: &Evidence) -> BTreeMap<PathBuf, Digest> {
     let mut all = evidence.seen();
-    if !evidence.tells_rooms() {
-        all.remove(Path::new(Property::Room.name()));
+    if !evidence.tells_cages() {
+        all.remove(Path::new(Property::Cage.name()));
     }
     INDEXES.iter().for_each(|index| _ = all.remove(Path::new(index)));
     all
@@ -211,9 +211,9 @@ fn of(
         // A profile that names inputs takes responsibility for completeness.
         false => None,
     };
-    let evidence = match unseen.as_ref().is_some_and(BTreeSet::is_empty) && has_rooms(looks, known)
+    let evidence = match unseen.as_ref().is_some_and(BTreeSet::is_empty) && has_cages(looks, known)
     {
-        true => evidence.in_a_room(),
+        true => evidence.in_a_cage(),
         false => evidence,
     };
     let seen = counted(&evidence);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::process;
 use litmake_base::failure::{Failure, Fault};
+use litmake_isa::target;
 use litmake_lang::Language;
 use litmake_litmus::Arch;
 use litmake_profile::Profile;
@@ -19,13 +20,7 @@ const CONFIGURED: &str = "include/generated/autoconf.h";
 
 /// The kernel's name of an architecture.
 pub fn architecture(arch: Arch) -> Option<&'static str> {
-    match arch {
-        Arch::X86_64 => Some("x86"),
-        Arch::AArch64 => Some("arm64"),
-        Arch::RiscV => Some("riscv"),
-        Arch::Ppc => Some("powerpc"),
-        _ => None,
-    }
+    target::facts(arch)?.kernel
 }
 
 /// The folder of a profile's kernel; `None` for a profile of another language.

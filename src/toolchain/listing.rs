@@ -15,6 +15,7 @@ use super::image::Image;
 use super::layout::{Slice, gimli_sections, section};
 use super::lift::Listed;
 use litmake_base::failure::Failure;
+use litmake_isa::target;
 use litmake_lang::Language;
 use litmake_litmus::{Arch, Test};
 
@@ -44,7 +45,7 @@ impl Compiler<'_> {
     /// Compiles a test with debug information, and lists its instructions.
     pub fn listed(&self, test: &Test) -> Result<Listing, Failure> {
         let arch = self.profile.arch;
-        if matches!(arch, Arch::Ptx | Arch::Spirv) {
+        if arch.facts().text {
             let what = format!("code for {} is text: it has no disassembly", arch.name());
             return Err(Failure::unsupported(what));
         }
@@ -71,9 +72,8 @@ impl Compiler<'_> {
             listed.code.truncate(length);
         }
         let lines = match self.profile.language {
-            // The linker may shorten code of RISC-V, so its line tables have relocations that are
-            // not applied here.
-            Language::C | Language::Cpp if arch != Arch::RiscV => {
+            // Where the linker shortens code, line tables have relocations that are not applied.
+            Language::C | Language::Cpp if !target::facts(arch).is_some_and(|f| f.relaxes) => {
                 lines(&object).unwrap_or_default()
             }
             _ => Lines::new(),

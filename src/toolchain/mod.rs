@@ -5,9 +5,11 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
+mod amdgcn;
 pub mod ask;
 pub mod assemble;
 pub mod bench;
+pub mod cage;
 pub mod compile;
 pub mod dumps;
 pub mod evidence;
@@ -24,7 +26,6 @@ pub mod lift;
 pub mod listing;
 pub mod process;
 pub mod ptx;
-pub mod room;
 pub mod runtime;
 pub mod scratch;
 mod spirv;

@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::room::{self, Room};
+use super::cage::{self, Cage};
 use super::supervisor::{self, Limits, Observe, Said};
 use super::trace::{self, Trace};
 use litmake_base::stop::Stopping;
@@ -105,20 +105,20 @@ thread_local! {
     static WATCHES: RefCell<Vec<Watched>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What was seen since a watch began, and the room in which programs run while it lives.
+/// What was seen since a watch began, and the cage in which programs run while it lives.
 struct Watched {
     sight: Rc<RefCell<Sight>>,
-    room: Option<Arc<Room>>,
+    cage: Option<Arc<Cage>>,
 }
 
 /// Sees what all programs look at that this thread runs while the watch lives.
 pub struct Watch(Rc<RefCell<Sight>>);
 
 impl Watch {
-    /// Begins to watch. Programs run in a room, if there is one.
-    pub fn within(room: Option<Arc<Room>>) -> Watch {
+    /// Begins to watch. Programs run in a cage, if there is one.
+    pub fn within(cage: Option<Arc<Cage>>) -> Watch {
         let sight = Rc::default();
-        WATCHES.with_borrow_mut(|all| all.push(Watched { sight: Rc::clone(&sight), room }));
+        WATCHES.with_borrow_mut(|all| all.push(Watched { sight: Rc::clone(&sight), cage }));
         Watch(sight)
     }
 
@@ -144,9 +144,9 @@ pub fn run(request: &Request) -> Ended {
         return attempts(request, Observe::No, None).0;
     }
     let own = (request.dir != Path::new("/")).then_some(request.dir);
-    let room = WATCHES.with_borrow(|watches| watches.iter().find_map(|watch| watch.room.clone()));
-    let (ended, sight) = match room.filter(|room| room.has(request.dir)) {
-        Some(room) => in_room(request, own, &room),
+    let cage = WATCHES.with_borrow(|watches| watches.iter().find_map(|watch| watch.cage.clone()));
+    let (ended, sight) = match cage.filter(|cage| cage.has(request.dir)) {
+        Some(cage) => in_cage(request, own, &cage),
         None => observe(request, own),
     };
     WATCHES.with_borrow(|watches| {
@@ -155,11 +155,11 @@ pub fn run(request: &Request) -> Ended {
     ended
 }
 
-/// Runs and observes a program in a room. If it fails there, or looks at something that the room
-/// lacks, it is run once more outside, where nothing is missing: that shows whether it was the room.
-fn in_room(request: &Request, own: Option<&Path>, room: &Room) -> (Ended, Sight) {
-    let (ended, sight) = attempts(request, Observe::Outside(own), Some(room));
-    let is_covered = room.shows(&sight.trace) && sight.trace.refused.is_empty();
+/// Runs and observes a program in a cage. If it fails there, or looks at something that the cage
+/// lacks, it is run once more outside, where nothing is missing: that shows whether it was the cage.
+fn in_cage(request: &Request, own: Option<&Path>, cage: &Cage) -> (Ended, Sight) {
+    let (ended, sight) = attempts(request, Observe::Outside(own), Some(cage));
+    let is_covered = cage.shows(&sight.trace) && sight.trace.refused.is_empty();
     let is_good = is_covered && matches!(ended, Ended::Exit { code: 0, .. });
     if is_good || sight.blind.is_some() || matches!(ended, Ended::TooSlow | Ended::Stopped) {
         return (ended, sight);
@@ -170,10 +170,10 @@ fn in_room(request: &Request, own: Option<&Path>, room: &Room) -> (Ended, Sight)
         (Ended::Signal { signal, .. }, Ended::Signal { signal: other, .. }) => signal == other,
         (_, ended) => matches!(ended, Ended::TooSlow | Ended::Stopped),
     };
-    if room.shows(&wider.trace) && !(is_covered && is_alike) {
+    if cage.shows(&wider.trace) && !(is_covered && is_alike) {
         let place = sight.trace.refused.first().and_then(|path| path.parent());
         let why = place.map(|place| format!(" (it writes in {})", place.display()));
-        wider.trace.unseen.insert(format!("{}{}", room::UNFIT, why.unwrap_or_default()));
+        wider.trace.unseen.insert(format!("{}{}", cage::UNFIT, why.unwrap_or_default()));
     }
     (outside, wider)
 }
@@ -189,12 +189,12 @@ pub fn observe(request: &Request, own: Option<&Path>) -> (Ended, Sight) {
     attempts(request, Observe::Outside(own), None)
 }
 
-fn attempts(request: &Request, observe: Observe, room: Option<&Room>) -> (Ended, Sight) {
+fn attempts(request: &Request, observe: Observe, cage: Option<&Cage>) -> (Ended, Sight) {
     let mut pause = Duration::from_millis(20);
     let mut attempt = 0;
     loop {
         let before = killed_for_memory();
-        let (mut ended, sight) = once(request, observe, room);
+        let (mut ended, sight) = once(request, observe, cage);
         let again = match &ended {
             // The file is being written, or there was no room for another process.
             Ended::NotStarted(e) => attempt < 5 && is_passing(e),
@@ -269,8 +269,8 @@ impl Output {
         let mut buffer = [0; 1 << 16];
         match rustix::io::read(from, &mut buffer) {
             Ok(n) if n > 0 => {
-                let room = self.max - self.bytes.len();
-                self.bytes.extend_from_slice(&buffer[..n.min(room)]);
+                let left = self.max - self.bytes.len();
+                self.bytes.extend_from_slice(&buffer[..n.min(left)]);
                 true
             }
             Err(Errno::AGAIN) => false,
@@ -342,9 +342,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(request: &Request, observe: Observe, room: Option<&Room>) -> io::Result<Running> {
+    fn start(request: &Request, observe: Observe, cage: Option<&Cage>) -> io::Result<Running> {
         let limits = limits(request);
-        let supervisor = supervisor::command(request.program, limits, observe, room)?;
+        let supervisor = supervisor::command(request.program, limits, observe, cage)?;
         let (mut command, line) = match supervisor {
             Some((command, line)) => (command, Some(line)),
             None => {
@@ -385,7 +385,7 @@ impl Running {
     }
 }
 
-fn once(request: &Request, observe: Observe, room: Option<&Room>) -> (Ended, Sight) {
+fn once(request: &Request, observe: Observe, cage: Option<&Cage>) -> (Ended, Sight) {
     let nothing = Sight::default;
     if request.stop.asked() {
         return (Ended::Stopped, nothing());
@@ -393,7 +393,7 @@ fn once(request: &Request, observe: Observe, room: Option<&Room>) -> (Ended, Sig
     if let (Observe::Outside(own), false) = (observe, supervisor::is_possible()) {
         return without_supervisor(request, own);
     }
-    let mut running = match Running::start(request, observe, room) {
+    let mut running = match Running::start(request, observe, cage) {
         Ok(running) => running,
         Err(e) => return (Ended::NotStarted(e), nothing()),
     };

@@ -17,7 +17,6 @@ use litmake_base::content::content_of;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::Records;
 use litmake_lang::Language;
-use litmake_litmus::Arch;
 use litmake_profile::Profile;
 
 /// The kind of a compiler, and its libraries for some arguments. Libraries are opened on first use.
@@ -86,9 +85,7 @@ impl Runtime {
     ) -> (Vec<PathBuf>, bool) {
         let (mut paths, mut answered) = (Vec::new(), true);
         // Code for GPUs and code of rustc and of Go is not linked with these libraries.
-        if matches!(profile.language, Language::Rust | Language::Go)
-            || matches!(profile.arch, Arch::Ptx | Arch::Spirv)
-        {
+        if matches!(profile.language, Language::Rust | Language::Go) || profile.arch.facts().text {
             return (paths, answered);
         }
         let (given, named): (Vec<_>, Vec<_>) =

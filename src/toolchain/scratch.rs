@@ -26,30 +26,30 @@ pub fn is_place(path: &Path) -> bool {
 /// The folder in which the temporary folders of a process lie. No later process mistakes it for one
 /// that was left behind.
 #[derive(Debug)]
-pub struct Place {
+pub struct Parent {
     // Dropped before the lock.
     dir: TempDir,
     _lock: File,
 }
 
-impl Place {
+impl Parent {
     /// The folder of this process. It stays as long as somebody uses it. The first call also removes
     /// the folders of dead processes.
-    pub fn of_the_process() -> io::Result<Arc<Place>> {
+    pub fn of_the_process() -> io::Result<Arc<Parent>> {
         static SWEEP: Once = Once::new();
-        static PLACE: Mutex<Weak<Place>> = Mutex::new(Weak::new());
+        static PLACE: Mutex<Weak<Parent>> = Mutex::new(Weak::new());
         let parent = std::path::absolute(std::env::temp_dir())?;
         SWEEP.call_once(|| sweep(&parent));
         let mut known = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = known.upgrade() {
             return Ok(place);
         }
-        let place = Arc::new(Place::new_in(&parent)?);
+        let place = Arc::new(Parent::new_in(&parent)?);
         *known = Arc::downgrade(&place);
         Ok(place)
     }
 
-    fn new_in(parent: &Path) -> io::Result<Place> {
+    fn new_in(parent: &Path) -> io::Result<Parent> {
         loop {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
             // Another process may remove the folder before it is locked.
@@ -61,7 +61,7 @@ impl Place {
             let _ = lock.lock();
             let there = std::fs::metadata(dir.path());
             if there.is_ok_and(|m| lock.metadata().is_ok_and(|l| l.ino() == m.ino())) {
-                return Ok(Place { dir, _lock: lock });
+                return Ok(Parent { dir, _lock: lock });
             }
         }
     }
@@ -77,13 +77,13 @@ impl Place {
 pub struct Scratch {
     // Dropped before the place.
     dir: TempDir,
-    _place: Arc<Place>,
+    _place: Arc<Parent>,
 }
 
 impl Scratch {
     /// Makes a folder.
     pub fn new() -> io::Result<Scratch> {
-        let place = Place::of_the_process()?;
+        let place = Parent::of_the_process()?;
         let dir = tempfile::Builder::new().prefix("").tempdir_in(place.path())?;
         Ok(Scratch { dir, _place: place })
     }
@@ -144,7 +144,7 @@ mod tests {
                 }
             });
             for _ in 0..2000 {
-                let made = Place::new_in(parent.path()).map(|made| made.path().is_dir());
+                let made = Parent::new_in(parent.path()).map(|made| made.path().is_dir());
                 assert!(matches!(made, Ok(true)), "{made:?}");
             }
             done.store(true, relaxed);
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn only_folders_of_the_dead_are_swept() {
         let parent = tempfile::tempdir().expect("a folder");
-        let alive = Place::new_in(parent.path()).expect("a folder");
+        let alive = Parent::new_in(parent.path()).expect("a folder");
         std::fs::write(alive.path().join("file"), "").expect("is written");
         let dead = parent.path().join(format!("{PREFIX}dead"));
         std::fs::create_dir_all(dead.join("inside")).expect("is made");

@@ -26,10 +26,10 @@ use rustix::fs::Mode;
 use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 
-use super::room::{self, Entrance, Room};
+use super::cage::{self, Cage, Entrance};
 use super::trace::{self, Trace, filter};
 
-/// The first argument of a supervisor. The limits, what it observes, the way into a room, the tool and
+/// The first argument of a supervisor. The limits, what it observes, the way into a cage, the tool and
 /// the tool's arguments follow.
 const MARK: &str = "--look-after";
 
@@ -142,14 +142,14 @@ pub fn command(
     tool: &Path,
     limits: Limits,
     observe: Observe,
-    room: Option<&Room>,
+    cage: Option<&Cage>,
 ) -> io::Result<Option<(Command, UnixStream)>> {
     let Some(program) = program() else { return Ok(None) };
     let (ours, theirs) = UnixStream::pair()?;
     #[expect(clippy::disallowed_methods, reason = "the supervisor of all tools is no tool")]
     let mut command = Command::new(program);
     command.arg(MARK).arg(limits.memory.to_string()).arg(limits.cpu.to_string());
-    command.arg(observe.argument()).arg(room.map(Room::argument).unwrap_or_default()).arg(tool);
+    command.arg(observe.argument()).arg(cage.map(Cage::argument).unwrap_or_default()).arg(tool);
     command.stdin(OwnedFd::from(theirs));
     Ok(Some((command, ours)))
 }
@@ -159,27 +159,27 @@ pub(super) fn program() -> Option<&'static Path> {
     PROGRAM.get().copied()
 }
 
-/// If this process was started as a supervisor or to make rooms, does its work and returns the exit
+/// If this process was started as a supervisor or to make cages, does its work and returns the exit
 /// code.
 pub fn asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     match args.next()? {
-        mark if mark == room::MARK => return Some(room::keep()),
+        mark if mark == cage::MARK => return Some(cage::keep()),
         mark if mark != MARK => return None,
         _ => {}
     }
     let wrong = Some(ExitCode::from(2));
     let mut number = || args.next()?.to_str()?.parse().ok();
     let (Some(memory), Some(cpu)) = (number(), number()) else { return wrong };
-    let (Some(observe), Some(room), Some(tool)) = (args.next(), args.next(), args.next()) else {
+    let (Some(observe), Some(cage), Some(tool)) = (args.next(), args.next(), args.next()) else {
         return wrong;
     };
-    let Ok(room) = Entrance::read(&room) else { return wrong };
+    let Ok(cage) = Entrance::read(&cage) else { return wrong };
     let task = Task {
         tool,
         args: args.collect(),
         limits: Limits { memory, cpu },
-        room: room.map(Arc::new),
+        cage: cage.map(Arc::new),
     };
     let own = observe.as_encoded_bytes().strip_prefix(b"+").map(OsStr::from_bytes);
     let ended = match own {
@@ -200,13 +200,13 @@ struct Task {
     tool: OsString,
     args: Vec<OsString>,
     limits: Limits,
-    room: Option<Arc<Entrance>>,
+    cage: Option<Arc<Entrance>>,
 }
 
 impl Task {
     /// The command that runs the tool; `then` is done last in its process.
     fn command(&self, then: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> Command {
-        let (own, limits, room) = (process::getpid(), self.limits, self.room.clone());
+        let (own, limits, cage) = (process::getpid(), self.limits, self.cage.clone());
         #[expect(clippy::disallowed_methods, reason = "a supervisor runs the tool it looks after")]
         let mut command = Command::new(&self.tool);
         command.args(&self.args).stdin(Stdio::null()).process_group(0);
@@ -216,8 +216,8 @@ impl Task {
                 let _ = process::setrlimit(what, limit);
             }
             set_mask();
-            if let Some(room) = &room {
-                room.enter()?;
+            if let Some(cage) = &cage {
+                cage.enter()?;
             }
             process::set_parent_process_death_signal(Some(Signal::KILL))?;
             match process::getppid() == Some(own) {

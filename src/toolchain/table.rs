@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use litmake_base::failure::Failure;
+use litmake_isa::target;
 use litmake_litmus::Arch;
 use litmake_profile::mapping::{
     Call, OPERATIONS, ORDERS, Operation, Table, WIDTHS, called, places,
@@ -265,19 +266,16 @@ fn size(width: u8, arch: Arch) -> &'static str {
 
 /// The word for the computation of a read-modify-write.
 fn operator(name: &str, arch: Arch) -> Result<&'static str, Failure> {
-    let text = match (name, arch) {
-        ("exchange", Arch::RiscV) => "swap",
-        ("fetch_add", _) => "add",
-        ("fetch_sub", Arch::Ppc) => "subf",
-        ("fetch_sub", _) => "sub",
-        ("fetch_and", _) => "and",
-        ("fetch_or", Arch::AArch64 | Arch::Arm) => "orr",
-        ("fetch_or", _) => "or",
-        ("fetch_xor", Arch::AArch64 | Arch::Arm) => "eor",
-        ("fetch_xor", _) => "xor",
-        _ => return Err(format!("`{name}` has no `{{op}}`").into()),
-    };
-    Ok(text)
+    const USUAL: [(&str, &str); 5] = [
+        ("fetch_add", "add"),
+        ("fetch_sub", "sub"),
+        ("fetch_and", "and"),
+        ("fetch_or", "or"),
+        ("fetch_xor", "xor"),
+    ];
+    let own = target::facts(arch).map_or(&[][..], |facts| facts.operators);
+    let word = own.iter().chain(&USUAL).find(|(of, _)| *of == name).map(|(_, word)| *word);
+    Ok(word.ok_or_else(|| format!("`{name}` has no `{{op}}`"))?)
 }
 
 /// The macros of an operation: they call the function of a row if there is one, else the compiler's

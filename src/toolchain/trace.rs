@@ -62,8 +62,8 @@ pub enum Property {
     Limits,
     /// The means by which the system grants or denies namespaces.
     Namespaces,
-    /// The construction of the rooms in which tools run. No call asks for it.
-    Room,
+    /// The construction of the cages in which tools run. No call asks for it.
+    Cage,
 }
 
 impl Property {
@@ -75,7 +75,7 @@ impl Property {
             Property::Processors => "(the number of processors)",
             Property::Limits => "(the limits of the process)",
             Property::Namespaces => "(the namespaces that the system grants)",
-            Property::Room => "(the namespaces in which it runs)",
+            Property::Cage => "(the namespaces in which it runs)",
         }
     }
 }

@@ -140,49 +140,7 @@ impl Subjects {
             *two = *one;
         }
         one_scope([&mut source.observed, &mut target.observed])?;
-        let (a, b) = (&source.signature, &target.signature);
-        let scalars =
-            |s: &Signature| s.params.iter().map(|p| (p.scalar, p.lanes)).collect::<Vec<_>>();
-        if scalars(a) != scalars(b) {
-            let words = "the functions have different parameters";
-            return Err(Obstacle::Different(words.into()));
-        }
-        if a.results != b.results {
-            return Err(Obstacle::Different(
-                "the functions have results of different types".into(),
-            ));
-        }
-        let layouts = [&pair.source, &pair.target].map(|side| side.module.layout);
-        if layouts[0] != layouts[1] {
-            return Err(Obstacle::Different(
-                "the modules are for targets of different layouts".into(),
-            ));
-        }
-        let reached = [(&pair.source, &source), (&pair.target, &target)].map(|(side, subject)| {
-            let names = subject.observed.module.functions.keys();
-            let bodies = names.filter_map(|name| side.module.functions.get(name));
-            (&side.module, bodies.flat_map(|f| &f.blocks).flat_map(|b| &b.instructions))
-        });
-        let count = |of: fn(&[String]) -> bool| {
-            reached.clone().map(|(_, lines)| lines.filter(|line| of(line)).count())
-        };
-        let (copies, accesses) = (count(copies_volatile), count(accesses_volatile));
-        if copies[0] > copies[1] && accesses[0] < accesses[1] {
-            let words =
-                "volatile accesses in place of a volatile copy, of which the accesses are not told";
-            return Err(Obstacle::NotUnderstood(words.into()));
-        }
-        if layouts[0].is_some_and(|layout| layout.upper_first) {
-            let accessed: BTreeSet<u8> = reached
-                .into_iter()
-                .flat_map(|(module, lines)| lines.flat_map(|line| widths(module, line)))
-                .collect();
-            if accessed.len() > 1 {
-                let words =
-                    "unsupported: accesses of several sizes where the upper byte comes first";
-                return Err(Obstacle::NotUnderstood(words.into()));
-            }
-        }
+        Self::comparable(pair, &source, &target)?;
         let both = [&source.observed, &target.observed];
         let words = || both.into_iter().flat_map(|o| words(&o.module));
         let named: Vec<u64> =
@@ -229,6 +187,54 @@ impl Subjects {
             unwritten,
             moves,
         })
+    }
+
+    /// Refuses functions of which the types, or the accesses, do not let outcomes be compared.
+    fn comparable(pair: &Pair, source: &Subject, target: &Subject) -> Result<(), Obstacle> {
+        let (a, b) = (&source.signature, &target.signature);
+        let scalars =
+            |s: &Signature| s.params.iter().map(|p| (p.scalar, p.lanes)).collect::<Vec<_>>();
+        if scalars(a) != scalars(b) {
+            let words = "the functions have different parameters";
+            return Err(Obstacle::Different(words.into()));
+        }
+        if a.results != b.results {
+            return Err(Obstacle::Different(
+                "the functions have results of different types".into(),
+            ));
+        }
+        let layouts = [&pair.source, &pair.target].map(|side| side.module.layout);
+        if layouts[0] != layouts[1] {
+            return Err(Obstacle::Different(
+                "the modules are for targets of different layouts".into(),
+            ));
+        }
+        let reached = [(&pair.source, source), (&pair.target, target)].map(|(side, subject)| {
+            let names = subject.observed.module.functions.keys();
+            let bodies = names.filter_map(|name| side.module.functions.get(name));
+            (&side.module, bodies.flat_map(|f| &f.blocks).flat_map(|b| &b.instructions))
+        });
+        let count = |of: fn(&[String]) -> bool| {
+            reached.clone().map(|(_, lines)| lines.filter(|line| of(line)).count())
+        };
+        let (copies, accesses) = (count(copies_volatile), count(accesses_volatile));
+        if copies[0] > copies[1] && accesses[0] < accesses[1] {
+            let words =
+                "volatile accesses in place of a volatile copy, of which the accesses are not told";
+            return Err(Obstacle::NotUnderstood(words.into()));
+        }
+        if layouts[0].is_some_and(|layout| layout.upper_first) {
+            let accessed: BTreeSet<u8> = reached
+                .into_iter()
+                .flat_map(|(module, lines)| lines.flat_map(|line| widths(module, line)))
+                .collect();
+            if accessed.len() > 1 {
+                let words =
+                    "unsupported: accesses of several sizes where the upper byte comes first";
+                return Err(Obstacle::NotUnderstood(words.into()));
+            }
+        }
+        Ok(())
     }
 
     /// The settings in which the functions are compared, the simplest first.

@@ -142,6 +142,7 @@ fn every_built_in_model_stages_for_its_architecture() {
         "mips-sync",
         "spirv-axioms",
         "llvm-axioms",
+        "amdgcn",
     ];
     for name in built_in_names().filter(|n| !fragments.contains(n)) {
         let archs: &[Arch] = match name {
@@ -155,6 +156,7 @@ fn every_built_in_model_stages_for_its_architecture() {
             n if n.starts_with("llvm") => &[Arch::Llvm],
             "ptx" => &[Arch::Ptx],
             "bpf" => &[Arch::Bpf],
+            n if n.starts_with("gfx") => &[Arch::AmdGcn],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,
             _ => &[Arch::C],

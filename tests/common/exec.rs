@@ -158,22 +158,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
     let loc = rel(&|a, b, _, _| a.loc != usize::MAX && a.loc == b.loc);
     let same_instance = rel(&|a, b, _, _| a.inst == b.inst);
 
-    let mut co = Rel::empty(n);
-    for place in 0..locs {
-        let mut order: Vec<usize> = writes.iter().filter(|w| events[*w].loc == place).collect();
-        for i in (2..order.len()).rev() {
-            order.swap(i, 1 + rng.below(i));
-        }
-        for (i, a) in order.iter().enumerate() {
-            order[i + 1..].iter().for_each(|b| co.insert(*a, *b));
-        }
-    }
-    let mut rf = Rel::empty(n);
-    for r in reads.iter() {
-        let from: Vec<usize> =
-            writes.iter().filter(|w| *w != r && events[*w].loc == events[r].loc).collect();
-        rf.insert(from[rng.below(from.len())], r);
-    }
+    let (rf, co) = communication(rng, locs, &events, &reads, &writes);
     let mut some_of = |from: &Rel, sources: &Set, targets: &Set, one_in: usize| {
         let pairs = from.iter().filter(|(a, b)| sources.contains(*a) && targets.contains(*b));
         Rel::of(n, pairs.filter(|_| rng.one_in(one_in)))
@@ -198,18 +183,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
     let rf_reg = some_of(&loc, &wreg, &rreg, 2);
 
     let ex = Set::of(n, mem.iter().filter(|e| events[*e].tags.meets(tag::EX)));
-    let step = {
-        let mut to = Rel::empty(n);
-        to.set_restrict_range(&po, &ex);
-        po.diff(&to.seq(&po))
-    };
-    let lxsx = {
-        let pairs = step.iter();
-        let ok = |&(a, b): &(usize, usize)| {
-            ex.contains(a) && ex.contains(b) && reads.contains(a) && writes.contains(b)
-        };
-        Rel::of(n, pairs.filter(ok))
-    };
+    let lxsx = exclusives(&po, &ex, &reads, &writes);
     let branch = is(&[Kind::Branch]);
     let bcc = Set::of(n, branch.iter().filter(|e| e % 2 == 0));
     let port = |p| Set::of(n, rreg.iter().filter(|e| events[*e].port == p));
@@ -259,6 +233,46 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
         (BaseRel::SameThread, same_thread),
     ]);
     exec
+}
+
+/// The exclusive reads, each with the next exclusive access where that is a write.
+fn exclusives(po: &Rel, ex: &Set, reads: &Set, writes: &Set) -> Rel {
+    let n = po.len();
+    let mut to = Rel::empty(n);
+    to.set_restrict_range(po, ex);
+    let step = po.diff(&to.seq(po));
+    let ok = |&(a, b): &(usize, usize)| {
+        ex.contains(a) && ex.contains(b) && reads.contains(a) && writes.contains(b)
+    };
+    Rel::of(n, step.iter().filter(ok))
+}
+
+/// Reads-from and coherence at random.
+fn communication(
+    rng: &mut Rng,
+    locs: usize,
+    events: &[Event],
+    reads: &Set,
+    writes: &Set,
+) -> (Rel, Rel) {
+    let n = events.len();
+    let mut co = Rel::empty(n);
+    for place in 0..locs {
+        let mut order: Vec<usize> = writes.iter().filter(|w| events[*w].loc == place).collect();
+        for i in (2..order.len()).rev() {
+            order.swap(i, 1 + rng.below(i));
+        }
+        for (i, a) in order.iter().enumerate() {
+            order[i + 1..].iter().for_each(|b| co.insert(*a, *b));
+        }
+    }
+    let mut rf = Rel::empty(n);
+    for r in reads.iter() {
+        let from: Vec<usize> =
+            writes.iter().filter(|w| *w != r && events[*w].loc == events[r].loc).collect();
+        rf.insert(from[rng.below(from.len())], r);
+    }
+    (rf, co)
 }
 
 /// An AArch64 execution whose order inside instructions is that of real instructions, with
@@ -335,11 +349,6 @@ pub fn structured(seed: u64) -> Exec {
                     let d = add(Kind::Wreg, rd, none, 0);
                     data.push((r, d));
                 }
-                9 => {
-                    let a = add(Kind::Rreg, ra, none, 0);
-                    let w = add(Kind::Wreg, rd, none, 0);
-                    data.push((a, w));
-                }
                 10 => {
                     let f = add(Kind::Rreg, flags, none, 0);
                     let p = add(Kind::Branch, usize::MAX, none, 0);
@@ -348,9 +357,9 @@ pub fn structured(seed: u64) -> Exec {
                     data.extend([(f, p), (a, w)]);
                     ctrl.push((p, w));
                 }
-                11 => {
+                kind @ (9 | 11) => {
                     let a = add(Kind::Rreg, ra, none, 0);
-                    let w = add(Kind::Wreg, flags, none, 0);
+                    let w = add(Kind::Wreg, if kind == 9 { rd } else { flags }, none, 0);
                     data.push((a, w));
                 }
                 12 => {
@@ -366,7 +375,16 @@ pub fn structured(seed: u64) -> Exec {
             }
         }
     }
-    let mut exec = assemble(rng, locs, events, amo);
+    with_order(assemble(rng, locs, events, amo), bcc, data, ctrl)
+}
+
+/// Puts the branches and the order inside instructions into an execution.
+fn with_order(
+    mut exec: Exec,
+    bcc: Vec<usize>,
+    data: Vec<(usize, usize)>,
+    ctrl: Vec<(usize, usize)>,
+) -> Exec {
     let n = exec.n;
     let bcc = Set::of(n, bcc);
     let decisions = exec.sets[&BaseSet::Branch].diff(&bcc);

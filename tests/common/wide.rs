@@ -158,7 +158,9 @@ impl Column {
                     2 => write!(text, "{name}=0; "),
                     _ => Ok(()),
                 },
-                Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => Ok(()),
+                Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::AmdGcn | Arch::Spirv => {
+                    Ok(())
+                }
                 Arch::AArch64 => write!(text, "{t}:X{}={name}; ", 20 + l),
                 Arch::Arm => write!(text, "{t}:R{}={name}; ", 8 + l),
                 Arch::RiscV => write!(text, "{t}:x{}={name}; ", 20 + l),
@@ -184,7 +186,7 @@ impl Column {
     /// A value register, as instructions name it.
     fn reg(&self, r: usize) -> String {
         match self.arch {
-            Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => format!("r{r}"),
+            Arch::C | Arch::Llvm | Arch::Ptx | Arch::AmdGcn | Arch::Spirv => format!("r{r}"),
             Arch::AArch64 => format!("W{r}"),
             Arch::Arm => format!("R{r}"),
             Arch::X86_64 => ["%eax", "%ebx", "%ecx", "%edx"][r % 4].into(),
@@ -236,7 +238,7 @@ impl Column {
             Arch::Ppc => self.ppc(rng),
             Arch::Mips => self.mips(rng),
             Arch::Bpf => self.bpf(rng),
-            Arch::Llvm | Arch::Ptx | Arch::Spirv => {
+            Arch::Llvm | Arch::Ptx | Arch::AmdGcn | Arch::Spirv => {
                 unreachable!("compilers make tests of this dialect")
             }
         }

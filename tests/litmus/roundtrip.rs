@@ -63,6 +63,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::Mips => &["$8", "$t1", "$31"],
         Arch::Llvm | Arch::Spirv => &["r0", "r1"],
         Arch::Ptx => &["r0", "%r1", "%rd2"],
+        Arch::AmdGcn => &["v0", "s3", "v12"],
         Arch::Bpf => &["r0", "w1", "r9"],
     }
 }
@@ -90,6 +91,11 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
             "ld.acquire.sys.global.u32 %r1, [x]",
             "@%p1 bra L0",
             "atom.acq_rel.gpu.global.add.u32 %r2, [x+4], 1",
+        ],
+        Arch::AmdGcn => &[
+            "flat_load_dword v4, v[0:1] offset:4 sc0 sc1",
+            "s_waitcnt vmcnt(0) lgkmcnt(0)",
+            "s_branch L0",
         ],
         Arch::Spirv => &[
             "%0 = OpLoad %uint %x Volatile|Aligned 4",

@@ -277,18 +277,18 @@ fn a_path_that_leads_out_of_the_own_folder() {
     }
 }
 
-/// Whether the system grants namespaces, so that compilers run in rooms.
-fn has_rooms() -> bool {
+/// Whether the system grants namespaces, so that compilers run in cages.
+fn has_cages() -> bool {
     let granted = Command::new("unshare").args(["-Urmn", "true"]).output();
     granted.is_ok_and(|out| out.status.success())
 }
 
-/// In the room of a compiler the host has another name, nothing is there that was not looked at, and
+/// In the cage of a compiler the host has another name, nothing is there that was not looked at, and
 /// nothing can be written outside of its own folder. What fails for that is made outside, and
 /// said to be.
 #[test]
-fn compilers_run_in_rooms() {
-    if !has_rooms() {
+fn compilers_run_in_cages() {
+    if !has_cages() {
         return;
     }
     let inside = "[ \"$(uname -n)\" = litmake ]";
@@ -297,7 +297,7 @@ fn compilers_run_in_rooms() {
     let around = "[ -e ../lib ] || true; ";
     place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     let told = place.run("cache");
-    assert_eq!(told.status, 1, "it runs in a room: {}", told.said);
+    assert_eq!(told.status, 1, "it runs in a cage: {}", told.said);
     assert!(!told.said.contains("namespaces"), "{}", told.said);
     // Where none are granted, the same compiler gives something else, under another key.
     let denied = |cache: &str| {

@@ -329,46 +329,46 @@ stages:
             continue;
         }
         for finding in findings {
-            let folder = finding["folder"].as_str().unwrap();
-            let name = format!(
-                "{}-{}",
-                finding["class"].as_str().unwrap(),
-                finding["id"].as_str().unwrap()
-            );
-            assert!(folder.ends_with(&name), "{folder}");
-            for file in [
-                "test.litmus",
-                "original.litmus",
-                "source.c",
-                "code.litmus",
-                "source.cert",
-                "code.cert",
-                "profile.yaml",
-                "repro.sh",
-                "issue.md",
-                "finding.json",
-            ] {
-                assert!(s.path(folder).join(file).is_file(), "{folder}/{file}");
-            }
-            let own: Value =
-                serde_json::from_str(&s.read(&format!("{folder}/finding.json"))).unwrap();
-            assert_eq!(own["id"], finding["id"]);
-            assert!(s.read(&format!("{folder}/source.c")).contains("memory_order_relaxed"));
-            let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
-            let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
-            assert_eq!(status, 0, "{said}");
-            // A folder needs nothing around it.
-            let elsewhere = tempfile::tempdir().unwrap();
-            let copied = Command::new("cp")
-                .args(["-r".as_ref(), s.path(folder).as_os_str(), elsewhere.path().as_os_str()])
-                .status();
-            assert!(copied.unwrap().success());
-            let script =
-                elsewhere.path().join(Path::new(folder).file_name().unwrap()).join("repro.sh");
-            let (status, said) = started(&s, &[script.to_str().unwrap()]);
-            assert_eq!(status, 1, "{said}");
+            check_folder(&s, finding);
         }
     }
+}
+
+/// The folder of a finding has every file, and shows the bug wherever it is.
+fn check_folder(s: &Scratch, finding: &Value) {
+    let folder = finding["folder"].as_str().unwrap();
+    let name =
+        format!("{}-{}", finding["class"].as_str().unwrap(), finding["id"].as_str().unwrap());
+    assert!(folder.ends_with(&name), "{folder}");
+    for file in [
+        "test.litmus",
+        "original.litmus",
+        "source.c",
+        "code.litmus",
+        "source.cert",
+        "code.cert",
+        "profile.yaml",
+        "repro.sh",
+        "issue.md",
+        "finding.json",
+    ] {
+        assert!(s.path(folder).join(file).is_file(), "{folder}/{file}");
+    }
+    let own: Value = serde_json::from_str(&s.read(&format!("{folder}/finding.json"))).unwrap();
+    assert_eq!(own["id"], finding["id"]);
+    assert!(s.read(&format!("{folder}/source.c")).contains("memory_order_relaxed"));
+    let [source, code] = ["source", "code"].map(|side| format!("{folder}/{side}.cert"));
+    let (status, said) = s.litmake(&["certificate", "finding", &source, &code]);
+    assert_eq!(status, 0, "{said}");
+    // A folder needs nothing around it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .args(["-r".as_ref(), s.path(folder).as_os_str(), elsewhere.path().as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
+    let script = elsewhere.path().join(Path::new(folder).file_name().unwrap()).join("repro.sh");
+    let (status, said) = started(s, &[script.to_str().unwrap()]);
+    assert_eq!(status, 1, "{said}");
 }
 
 #[test]

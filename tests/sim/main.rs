@@ -1,6 +1,7 @@
 //! The simulator: outcome sets as they must be, and its engines against the exhaustive reference.
 
 mod addresses;
+mod amdgcn;
 mod bpf;
 mod commute;
 #[path = "../common/differ.rs"]

@@ -413,7 +413,7 @@ fn barriers_synchronize_a_cta() {
 }
 
 /// Runs `litmake check` on C tests, in a folder of its own: its exit status, and what it printed.
-fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
+pub(crate) fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().expect("a folder");
     for (name, text) in tests {
         std::fs::write(dir.path().join(name), text).expect("a file");

@@ -138,37 +138,7 @@ impl<'p> Program<'p> {
     /// Whether the choices go together.
     fn fits(&self) -> bool {
         let atomic = self.kind == "atomic";
-        // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
-        let narrow = matches!(self.flag, "int8_t" | "int16_t" | "__int128");
-        // Only where nobody asks for the flag again may the answer change it.
-        let answer = self.choice(Axis::Answer);
-        let answers = self.acquire().answer(answer, "y", self.flag, "r").is_some();
-        let asked_once = matches!(self.shape, "MP" | "S" | "hand" | "pair" | "ISA2" | "MP-open");
-        if answer != "whole" && !(answers && asked_once && !self.float_flag()) {
-            return false;
-        }
-        // There has to be a fence that stands apart.
-        let sync = self.choice(Axis::Sync);
-        let apart = matches!(sync, "fence-branch" | "fence-loop");
-        if apart && self.release().fence.is_none() && self.acquire().fence.is_none() {
-            return false;
-        }
-        if self.choice(Axis::Early) == "read-sunk" && !(apart || sync == "expected") {
-            return false;
-        }
-        // C fetches and changes integers alone.
-        let fetches = |way: &Way| matches!(way.operation, sync::Operation::Fetch(_));
-        if self.float_flag() && (fetches(self.release()) || fetches(self.acquire())) {
-            return false;
-        }
-        if narrow && matches!(self.shape, "lock" | "back" | "ISA2" | "relay") {
-            return false;
-        }
-        // The update in between fetches and adds.
-        if self.float_flag() && self.shape == "relay" {
-            return false;
-        }
-        if self.shape.starts_with("SB-") && !self.acquire().is_update() {
+        if !self.fits_flag() {
             return false;
         }
         if !has_data(self.shape) {
@@ -253,6 +223,44 @@ impl<'p> Program<'p> {
         }
         let halved = self.shape == "pair" || self.halves();
         !halved || matches!(self.alias, "direct" | "element")
+    }
+
+    /// Whether the choices of the flag go together.
+    fn fits_flag(&self) -> bool {
+        // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
+        let narrow = matches!(self.flag, "int8_t" | "int16_t" | "__int128");
+        // Only where nobody asks for the flag again may the answer change it.
+        let answer = self.choice(Axis::Answer);
+        let answers = self.acquire().answer(answer, "y", self.flag, "r").is_some();
+        let asked_once = matches!(self.shape, "MP" | "S" | "hand" | "pair" | "ISA2" | "MP-open");
+        if answer != "whole" && !(answers && asked_once && !self.float_flag()) {
+            return false;
+        }
+        // There has to be a fence that stands apart.
+        let sync = self.choice(Axis::Sync);
+        let apart = matches!(sync, "fence-branch" | "fence-loop");
+        if apart && self.release().fence.is_none() && self.acquire().fence.is_none() {
+            return false;
+        }
+        if self.choice(Axis::Early) == "read-sunk" && !(apart || sync == "expected") {
+            return false;
+        }
+        // C fetches and changes integers alone.
+        let fetches = |way: &Way| matches!(way.operation, sync::Operation::Fetch(_));
+        if self.float_flag() && (fetches(self.release()) || fetches(self.acquire())) {
+            return false;
+        }
+        if narrow && matches!(self.shape, "lock" | "back" | "ISA2" | "relay") {
+            return false;
+        }
+        // The update in between fetches and adds.
+        if self.float_flag() && self.shape == "relay" {
+            return false;
+        }
+        if self.shape.starts_with("SB-") && !self.acquire().is_update() {
+            return false;
+        }
+        true
     }
 
     pub(super) fn is_member(&self) -> bool {
@@ -1181,27 +1189,7 @@ impl<'p> Program<'p> {
                 });
                 self.next(false, |p| p.take_and("y", 3, |p| p.read()));
             }
-            "lock" => {
-                for n in [1, 2] {
-                    self.next(false, |p| {
-                        p.flag_parameter("y");
-                        let into = p.observed(p.flag);
-                        let take = p.acquire().take("y", p.flag, &into);
-                        let take = p.wrapped(take, "y", Some(&into), "take");
-                        let read = p.read();
-                        let write = p.write(n);
-                        // Whoever has the lock alone knows what it holds, so a store gives it back.
-                        let order = match p.release().order {
-                            "relaxed" => "release",
-                            "acq_rel" => "release",
-                            order => order,
-                        };
-                        let give = format!("atomic_store_explicit(y, 0, memory_order_{order});\n");
-                        let give = p.wrapped(give, "y", None, "give");
-                        format!("{take}if ({into} == 0) {{\n{read}{write}{give}}}\n")
-                    });
-                }
-            }
+            "lock" => self.lock(),
             "MP-open" => {
                 self.next(true, |p| p.write_and_give(1, "y", 0, 1));
                 self.next(false, |p| p.take("y", 1).0 + &p.read());
@@ -1220,29 +1208,7 @@ impl<'p> Program<'p> {
                 self.next(false, |p| p.give("x", 0, 1) + &p.take("y", 1).0);
                 self.next(false, |p| p.give("y", 0, 1) + &p.take("x", 1).0);
             }
-            // Store buffering with an update in between that both threads make of one location: the second
-            // of them reads from the first, so one thread sees what the other wrote.
-            "SB-idle" | "SB-used" => {
-                for (own, other) in [("x", "y"), ("y", "x")] {
-                    self.next(false, |p| {
-                        for flag in [own, other, "z"] {
-                            p.flag_parameter(flag);
-                        }
-                        let store =
-                            format!("atomic_store_explicit({own}, 1, memory_order_relaxed);\n");
-                        let kept = match p.shape {
-                            "SB-used" => Some(p.observed(p.flag)),
-                            _ => None,
-                        };
-                        let update = p.acquire().update("z", kept.as_deref());
-                        let update = p.wrapped(update, "z", kept.as_deref(), "update");
-                        let r = p.observed(p.flag);
-                        let load =
-                            format!("{r} = atomic_load_explicit({other}, memory_order_relaxed);\n");
-                        store + &p.around(update) + &load
-                    });
-                }
-            }
+            "SB-idle" | "SB-used" => self.store_buffering_with_update(),
             "R" => {
                 self.finals.push("y".into());
                 self.next(false, |p| p.give("x", 0, 1) + &p.give("y", 0, 1));
@@ -1254,6 +1220,51 @@ impl<'p> Program<'p> {
             }
         }
         Some(())
+    }
+
+    /// Two threads that each take a lock, and write.
+    fn lock(&mut self) {
+        for n in [1, 2] {
+            self.next(false, |p| {
+                p.flag_parameter("y");
+                let into = p.observed(p.flag);
+                let take = p.acquire().take("y", p.flag, &into);
+                let take = p.wrapped(take, "y", Some(&into), "take");
+                let read = p.read();
+                let write = p.write(n);
+                // Whoever has the lock alone knows what it holds, so a store gives it back.
+                let order = match p.release().order {
+                    "relaxed" => "release",
+                    "acq_rel" => "release",
+                    order => order,
+                };
+                let give = format!("atomic_store_explicit(y, 0, memory_order_{order});\n");
+                let give = p.wrapped(give, "y", None, "give");
+                format!("{take}if ({into} == 0) {{\n{read}{write}{give}}}\n")
+            });
+        }
+    }
+
+    /// Store buffering with an update in between that both threads make of one location: the second
+    /// of them reads from the first, so one thread sees what the other wrote.
+    fn store_buffering_with_update(&mut self) {
+        for (own, other) in [("x", "y"), ("y", "x")] {
+            self.next(false, |p| {
+                for flag in [own, other, "z"] {
+                    p.flag_parameter(flag);
+                }
+                let store = format!("atomic_store_explicit({own}, 1, memory_order_relaxed);\n");
+                let kept = match p.shape {
+                    "SB-used" => Some(p.observed(p.flag)),
+                    _ => None,
+                };
+                let update = p.acquire().update("z", kept.as_deref());
+                let update = p.wrapped(update, "z", kept.as_deref(), "update");
+                let r = p.observed(p.flag);
+                let load = format!("{r} = atomic_load_explicit({other}, memory_order_relaxed);\n");
+                store + &p.around(update) + &load
+            });
+        }
     }
 
     fn print(&self, name: &str, statics: &str) -> String {

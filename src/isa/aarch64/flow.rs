@@ -247,38 +247,46 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
         }
         Flow::Nop => {}
         Flow::Trap => e.push(Op::Halt),
-        Flow::ReadSystem => {
-            let d = e.gpr(0)?;
-            if let Some(thread) = thread_pointer(e, 1) {
-                let value = e.read_raw(&thread, Port::None);
-                e.write(&d, value);
-                return e.only(2);
-            }
-            nzcv(e, 1)?;
-            let bits = Flag::ALL.map(|flag| e.flag(flag));
-            let mut all = e.int(0);
-            for (i, bit) in bits.into_iter().enumerate() {
-                let placed = e.bin_const(BinOp::Shl, bit, 31 - i as u128, 64);
-                all = e.bin(BinOp::Or, all, placed, 64);
-            }
-            e.write(&d, all);
-        }
-        Flow::WriteSystem => {
-            if let Some(thread) = thread_pointer(e, 0) {
-                let s = e.gpr(1)?;
-                let value = e.read(&s, Port::None);
-                e.write(&thread, value);
-                return e.only(2);
-            }
-            nzcv(e, 0)?;
-            let s = e.gpr(1)?;
-            let value = e.read_raw(&s, Port::None);
-            for (i, flag) in Flag::ALL.into_iter().enumerate() {
-                let bit = e.bin_const(BinOp::Shr, value, 31 - i as u128, 64);
-                let bit = e.bin_const(BinOp::And, bit, 1, 64);
-                e.set_flag(flag, bit);
-            }
-        }
+        Flow::ReadSystem => read_system(e)?,
+        Flow::WriteSystem => write_system(e)?,
+    }
+    Ok(())
+}
+
+/// `MRS`, of the thread pointer or the flags.
+fn read_system(e: &mut Emit) -> Lowered {
+    let d = e.gpr(0)?;
+    if let Some(thread) = thread_pointer(e, 1) {
+        let value = e.read_raw(&thread, Port::None);
+        e.write(&d, value);
+        return e.only(2);
+    }
+    nzcv(e, 1)?;
+    let bits = Flag::ALL.map(|flag| e.flag(flag));
+    let mut all = e.int(0);
+    for (i, bit) in bits.into_iter().enumerate() {
+        let placed = e.bin_const(BinOp::Shl, bit, 31 - i as u128, 64);
+        all = e.bin(BinOp::Or, all, placed, 64);
+    }
+    e.write(&d, all);
+    Ok(())
+}
+
+/// `MSR`, to the thread pointer or the flags.
+fn write_system(e: &mut Emit) -> Lowered {
+    if let Some(thread) = thread_pointer(e, 0) {
+        let s = e.gpr(1)?;
+        let value = e.read(&s, Port::None);
+        e.write(&thread, value);
+        return e.only(2);
+    }
+    nzcv(e, 0)?;
+    let s = e.gpr(1)?;
+    let value = e.read_raw(&s, Port::None);
+    for (i, flag) in Flag::ALL.into_iter().enumerate() {
+        let bit = e.bin_const(BinOp::Shr, value, 31 - i as u128, 64);
+        let bit = e.bin_const(BinOp::And, bit, 1, 64);
+        e.set_flag(flag, bit);
     }
     Ok(())
 }

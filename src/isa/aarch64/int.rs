@@ -12,6 +12,7 @@ pub use table::{Int, TABLE, Unary};
 
 mod table;
 
+#[expect(clippy::too_many_lines, reason = "an arm an instruction")]
 pub fn lower(int: Int, e: &mut Emit) -> Lowered {
     match int {
         Int::Arith { sub, flags } => {

@@ -4,9 +4,9 @@
 
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Form, Rules, Special, Target, by_zero};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
-use object::Architecture;
+use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -35,9 +35,39 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "B {label}",
+    load: "LDR {to},[{base},#{offset}]",
+    dependent: &["EOR {to},{on},{on}", "ADD {to},{to},{from}"],
+    calls: Some(Calls { taken: &["x30", "w30", "lr"], call: &["BL {label}"], ret: &["RET"] }),
+    lock: Some(Lock {
+        address: "X16",
+        take: &["MOV W17 1", "again: SWPA W17 W15 [X16]", "CBNZ W15 again"],
+        release: &["STLR WZR [X16]"],
+    }),
+    copies: Some(Bytes { each: &["LDR X16 [X1+{at}]", "STR X16 [X0+{at}]"], ..Bytes::NONE }),
+    jump_if_zero: &["LDR {word},[{base}]", "CBZ {word},{label}"],
+    operators: &[("fetch_or", "orr"), ("fetch_xor", "eor")],
+    kernel: Some("arm64"),
+    loader: Some(Loader {
+        address: &[elf::R_AARCH64_ABS64, elf::R_AARCH64_GLOB_DAT, elf::R_AARCH64_JUMP_SLOT],
+        base: elf::R_AARCH64_RELATIVE,
+        chosen: Some(elf::R_AARCH64_IRELATIVE),
+    }),
+    ..Facts::NONE
+};
+
 struct Own;
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn copy(&self, to: &str, from: &str, bytes: u8) -> String {
+        format!("MOV {},{}", self.view(to, bytes), self.view(from, bytes))
+    }
+
     fn of_go(&self, target: Target) -> Option<Target> {
         let params = &[
             "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13",
@@ -81,38 +111,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls {
-            taken: &["x30", "w30", "lr"],
-            call: |l| vec![format!("BL {l}")],
-            ret: &["RET"],
-        })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("B {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, bytes: u8) -> String {
-        format!("MOV {},{}", self.view(to, bytes), self.view(from, bytes))
-    }
-
-    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
-        Some(by_zero("EOR", "ADD", to, on, from))
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("LDR {to},[{base},#{offset}]")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, to_bytes, signed } = widening;
         let line = match (bytes, signed) {
             (4, false) => self.copy(to, from, 4),
             (1 | 2, false) => {

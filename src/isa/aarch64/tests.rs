@@ -234,19 +234,7 @@ impl Machine {
                     temps.insert(*dst, Value::of(self.choose.into()));
                 }
                 Op::Load { dst, addr, size, tags } => {
-                    let addr = t(addr);
-                    let n = self.peek(addr.n, *size);
-                    let loads = self.accesses.iter().filter(|a| !a.write).count();
-                    let value =
-                        Value { n, data: From::from([format!("R{loads}")]), pick: From::new() };
-                    self.accesses.push(Access {
-                        write: false,
-                        exclusive: false,
-                        addr: addr.under(under),
-                        value: value.clone(),
-                        size: *size,
-                        tags: *tags,
-                    });
+                    let value = self.load(t(addr).under(under), *size, *tags);
                     temps.insert(*dst, value);
                 }
                 Op::Store { addr, src, size, tags } => {
@@ -284,6 +272,22 @@ impl Machine {
             }
         }
         None
+    }
+
+    fn load(&mut self, addr: Value, size: u8, tags: Tags) -> Value {
+        let n = self.peek(addr.n, size);
+        let loads = self.accesses.iter().filter(|a| !a.write).count();
+        let value = Value { n, data: From::from([format!("R{loads}")]), pick: From::new() };
+        self.accesses.push(Access {
+            write: false,
+            exclusive: false,
+            addr,
+            value: value.clone(),
+            size,
+            tags,
+        });
+
+        value
     }
 
     fn store(&mut self, addr: Value, value: Value, size: u8, tags: Tags, exclusive: bool) {

@@ -179,6 +179,7 @@ impl Lower<'_> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     fn kind(&mut self, kind: &Kind) -> Result<()> {
         match kind {
             Kind::Nop | Kind::It(_) => {}

@@ -60,6 +60,7 @@ impl Parser<'_, '_> {
         Ok(Insn { cond, kind })
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     fn kind(&mut self, form: Form, flags: bool, mnemonic: &str) -> Result<Kind> {
         Ok(match form {
             Form::Nop => {

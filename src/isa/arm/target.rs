@@ -4,9 +4,9 @@
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Form, RETURN, Rules, Special, Target};
+use crate::target::{Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
-use object::Architecture;
+use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -33,6 +33,35 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "B {label}",
+    copy: "MOV {to},{from}",
+    load: "LDR {to},[{base},#{offset}]",
+    calls: Some(Calls { taken: &["r14", "lr"], call: &["BL {label}"], ret: &["BX LR"] }),
+    lock: Some(Lock {
+        address: "R12",
+        take: &[
+            "MOV R3 1",
+            "again: LDREX R2 [R12]",
+            "CMP R2 0",
+            "BNE again",
+            "STREX R2 R3 [R12]",
+            "CMP R2 0",
+            "BNE again",
+            "DMB =ISH",
+        ],
+        release: &["MOV R3 0", "DMB =ISH", "STR R3 [R12]"],
+    }),
+    jump_if_zero: &["LDR {value},[{base}]", "CMP {value},#0", "BEQ {label}"],
+    operators: &[("fetch_or", "orr"), ("fetch_xor", "eor")],
+    loader: Some(Loader {
+        address: &[elf::R_ARM_ABS32, elf::R_ARM_GLOB_DAT, elf::R_ARM_JUMP_SLOT],
+        base: elf::R_ARM_RELATIVE,
+        chosen: Some(elf::R_ARM_IRELATIVE),
+    }),
+    ..Facts::NONE
+};
+
 struct Own;
 
 /// Pairs of opposite conditions.
@@ -47,6 +76,10 @@ const OPPOSITES: [(&str, &str); 7] = [
 ];
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     // Parameters and results are on the stack.
     fn of_go(&self, target: Target) -> Option<Target> {
         Some(Target { params: &[], result: "", stack_params: 4, ..target })
@@ -132,30 +165,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls { taken: &["r14", "lr"], call: |l| vec![format!("BL {l}")], ret: &["BX LR"] })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("B {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("MOV {to},{from}")
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("LDR {to},[{base},#{offset}]")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
         matches!(bytes, 1 | 2).then(|| vec![format!("{kind}XT{size} {to},{from}")])
     }

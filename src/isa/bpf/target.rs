@@ -3,7 +3,7 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::relocate::{Fill, Fix, put};
-use crate::target::{Form, Rules, Target};
+use crate::target::{Facts, Form, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -30,9 +30,21 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "goto {label}",
+    copy: "{to} = {from}",
+    load: "{to} = *(u64 *)({base} + {offset})",
+    dependent: &["{to} = {on}", "{to} ^= {on}", "{to} += {from}"],
+    ..Facts::NONE
+};
+
 struct Own;
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     fn relocate(&self, fix: &Fix, bytes: &mut [u8], fill: &mut Fill) -> Option<()> {
         // The addend is stored in the field, of 64 bits in two parts.
         let big = fill.big;
@@ -64,30 +76,8 @@ impl Rules for Own {
         }
     }
 
-    fn jump(&self, label: &str) -> String {
-        format!("goto {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("{to} = {from}")
-    }
-
-    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
-        Some(vec![format!("{to} = {on}"), format!("{to} ^= {on}"), format!("{to} += {from}")])
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("{to} = *(u64 *)({base} + {offset})")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (count, down) = (64 - 8 * u32::from(bytes), if signed { "s>>=" } else { ">>=" });
         Some(vec![
             self.copy(to, from, 8),

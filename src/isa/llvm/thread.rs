@@ -8,14 +8,9 @@ use std::collections::BTreeMap;
 
 use super::module::{Block, Function, Module};
 use super::types::{Scalar, Type, skip};
+use crate::functions;
 use litmake_base::diag::Span;
-use litmake_litmus::{InitItem, InitValue, Line, Place, Type as Declared, Value};
-
-/// The deepest nesting of calls.
-const DEEPEST: usize = 16;
-
-/// The largest number of instructions in a thread.
-const MOST_LINES: usize = 4096;
+use litmake_litmus::{InitItem, Line};
 
 /// A function as a thread.
 #[derive(Clone, Debug, Default)]
@@ -43,18 +38,8 @@ pub struct Given<'a> {
 /// Makes a thread from a function of a module.
 pub fn thread(function: &str, given: &Given) -> Result<Thread, String> {
     let symbol = format!("@{function}");
-    let f = given
-        .module
-        .functions
-        .get(&symbol)
-        .ok_or_else(|| format!("the module has no function `{function}`"))?;
-    if f.params.len() != given.params.len() {
-        return Err(format!(
-            "`{function}` has {} parameters where the test gives {}",
-            f.params.len(),
-            given.params.len()
-        ));
-    }
+    let found = given.module.functions.get(&symbol);
+    let f = functions::function(found, function, |f| f.params.len(), given.params.len())?;
     let args = given.params.iter().map(|p| vec![format!("@{p}")]).collect();
     let mut writer = Writer::new(given);
     writer.function(f, args, None, 0)?;
@@ -126,9 +111,7 @@ impl<'a> Writer<'a> {
     }
 
     fn line(&mut self, label: &mut Option<usize>, pieces: Vec<Piece>) -> Result<(), String> {
-        if self.lines.len() >= MOST_LINES {
-            return Err("unsupported: a thread of so many instructions".into());
-        }
+        functions::check_length(self.lines.len()).map_err(unsupported)?;
         self.lines.push(Written { label: label.take(), pieces });
         Ok(())
     }
@@ -140,9 +123,7 @@ impl<'a> Writer<'a> {
         mut back: Option<&mut Return>,
         depth: usize,
     ) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err("unsupported: functions that call one another without end".into());
-        }
+        functions::check_depth(depth).map_err(unsupported)?;
         self.copies += 1;
         let copy = self.copies - 1;
         let mut names = Names { copy, values: BTreeMap::new(), blocks: BTreeMap::new() };
@@ -192,24 +173,15 @@ impl<'a> Writer<'a> {
             n if n % 8 == 0 => (8, n / 8),
             n => (1, n),
         };
-        self.declare(&name, unit, count, None);
+        self.init.insert(name.clone(), functions::declared(&name, unit, count, None));
         Ok(format!("@{name}"))
-    }
-
-    /// Declares a location of `count` values of `unit` bytes.
-    fn declare(&mut self, name: &str, unit: u64, count: u64, value: Option<InitValue>) {
-        let one = Declared::Int { bytes: unit as u8, signed: false };
-        let ty = if count == 1 { one } else { Declared::Array(one.into(), count) };
-        let place = Place::Mem { name: name.to_string(), index: None };
-        let item = InitItem { place, ty: Some(ty), value, span: Span::default() };
-        self.init.insert(name.to_string(), item);
     }
 
     /// The words with named types replaced by their definitions.
     fn expanded(&self, words: &[String]) -> Vec<String> {
         let mut out = words.to_vec();
         // A recursive type stays as it is.
-        for _ in 0..DEEPEST {
+        for _ in 0..functions::DEEPEST {
             let types = &self.given.module.types;
             if !out.iter().any(|w| types.contains_key(w)) {
                 break;
@@ -388,18 +360,13 @@ impl<'a> Writer<'a> {
         let Some(words) = self.given.module.variables.get(word) else {
             return Ok(word.to_string());
         };
-        let plain: String =
-            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let location = format!("module_{plain}");
+        let location = functions::location(name);
         if !self.init.contains_key(&location) {
             let (unit, values) =
                 self.initial(words).map_err(|e| format!("the variable {word}: {e}"))?;
-            let count = values.len() as u64;
-            let value = match values[..] {
-                [one] => InitValue::One(Value::Int(one)),
-                _ => InitValue::Array(values.into_iter().map(Value::Int).collect()),
-            };
-            self.declare(&location, unit, count, Some(value));
+            let (count, value) = (values.len() as u64, functions::held(values));
+            let item = functions::declared(&location, unit, count, Some(value));
+            self.init.insert(location.clone(), item);
         }
         Ok(format!("@{location}"))
     }
@@ -498,6 +465,10 @@ impl<'a> Writer<'a> {
     }
 }
 
+fn unsupported(what: &str) -> String {
+    format!("unsupported: {what}")
+}
+
 fn text(line: &str) -> Vec<Piece> {
     vec![Piece::Text(line.to_string())]
 }
@@ -554,6 +525,7 @@ fn phi(dst: &str, values: &[(Vec<String>, usize)]) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use litmake_litmus::{InitValue, Value};
 
     const TEXT: &str = "
 %struct.s = type { i32, i32 }

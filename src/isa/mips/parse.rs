@@ -56,6 +56,7 @@ impl Parser<'_, '_> {
         Ok(insn)
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     fn body(&mut self, form: Form) -> Result<Insn> {
         Ok(match form {
             Form::Nop | Form::Directive => {

@@ -4,7 +4,7 @@
 
 use super::decode::{Release, decoder};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Form, Rules, Target, by_zero};
+use crate::target::{Bytes, Calls, Facts, Form, Lock, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::Architecture;
 
@@ -35,9 +35,44 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "b {label}",
+    copy: "move {to},{from}",
+    load: "ld {to},{offset}({base})",
+    dependent: &["xor {to},{on},{on}", "daddu {to},{to},{from}"],
+    calls: Some(Calls {
+        taken: &["$31", "ra"],
+        call: &["jal {label}", "nop"],
+        ret: &["jr $31", "nop"],
+    }),
+    lock: Some(Lock {
+        address: "$24",
+        take: &[
+            "again: ll $15 [$24]",
+            "bne $15 $0 again",
+            "li $15 1",
+            "sc $15 [$24]",
+            "beq $15 $0 again",
+            "sync",
+        ],
+        release: &["sync", "sw $0 [$24]"],
+    }),
+    copies: Some(Bytes {
+        each: &["ld $24 [$5+{at}]", "sd $24 [$4+{at}]"],
+        then: &["move $2 $4"],
+        ..Bytes::NONE
+    }),
+    jump_if_zero: &["lw {value},0({base})", "beq {value},$0,{label}"],
+    ..Facts::NONE
+};
+
 struct Own;
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     fn has_delay_slots(&self) -> bool {
         true
     }
@@ -46,38 +81,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls {
-            taken: &["$31", "ra"],
-            call: |l| vec![format!("jal {l}"), "nop".into()],
-            ret: &["jr $31", "nop"],
-        })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("b {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("move {to},{from}")
-    }
-
-    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
-        Some(by_zero("xor", "daddu", to, on, from))
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("ld {to},{offset}({base})")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let line = match (bytes, signed) {
             (4, false) => {
                 return Some(vec![format!("dsll {to},{from},32"), format!("dsrl {to},{to},32")]);

@@ -127,6 +127,7 @@ impl Lower<'_> {
         self.write_cr(4 * field + SO, so);
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     pub fn insn(&mut self, insn: &Insn) -> Result<()> {
         match insn {
             Insn::Nop => {}

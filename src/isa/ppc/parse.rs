@@ -63,6 +63,7 @@ impl Parser<'_, '_> {
         Ok(insn)
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     fn body(&mut self, form: Form, record: bool) -> Result<Insn> {
         Ok(match form {
             Form::Nop => {

@@ -4,9 +4,11 @@
 
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Form, RETURN, Rules, Special, Target, by_zero};
+use crate::target::{
+    Bytes, Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target, Widening,
+};
 use litmake_litmus::Arch;
-use object::Architecture;
+use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -35,9 +37,53 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "b {label}",
+    copy: "mr {to},{from}",
+    load: "ld {to},{offset}({base})",
+    dependent: &["xor {to},{on},{on}", "add {to},{to},{from}"],
+    calls: Some(Calls {
+        taken: &["lr", "mflr", "mtlr", "bl", "blr", "bctrl"],
+        call: &["bl {label}"],
+        ret: &["blr"],
+    }),
+    lock: Some(Lock {
+        address: "r11",
+        take: &[
+            "li r9 1",
+            "again: lwarx r10 [0,r11]",
+            "cmpwi r10 0",
+            "bne again",
+            "stwcx. r9 [0,r11]",
+            "bne again",
+            "isync",
+        ],
+        release: &["li r9 0", "lwsync", "stw r9 [r11]"],
+    }),
+    copies: Some(Bytes { each: &["ld r9 [r4+{at}]", "std r9 [r3+{at}]"], ..Bytes::NONE }),
+    compares: Some(Bytes {
+        first: &["li r9 0"],
+        each: &["ld r10 [r3+{at}]", "ld r11 [r4+{at}]", "xor r10 r10 r11", "or r9 r9 r10"],
+        then: &["cntlzd r9 r9", "srdi r9 r9 6", "xori r3 r9 1"],
+    }),
+    jump_if_zero: &["lwz {value},0({base})", "cmpwi {value},0", "beq {label}"],
+    operators: &[("fetch_sub", "subf")],
+    kernel: Some("powerpc"),
+    loader: Some(Loader {
+        address: &[elf::R_PPC64_ADDR64, elf::R_PPC64_GLOB_DAT, elf::R_PPC64_JMP_SLOT],
+        base: elf::R_PPC64_RELATIVE,
+        chosen: Some(elf::R_PPC64_IRELATIVE),
+    }),
+    ..Facts::NONE
+};
+
 struct Own;
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     fn of_go(&self, target: Target) -> Option<Target> {
         let params = &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r14", "r15", "r16", "r17"];
         Some(Target { params, stack_params: 32, entry: None, zero: Some("r0"), ..target })
@@ -82,38 +128,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls {
-            taken: &["lr", "mflr", "mtlr", "bl", "blr", "bctrl"],
-            call: |l| vec![format!("bl {l}")],
-            ret: &["blr"],
-        })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("b {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("mr {to},{from}")
-    }
-
-    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
-        Some(by_zero("xor", "add", to, on, from))
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("ld {to},{offset}({base})")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         Some(vec![match (bytes, signed) {
             // `andi.` would set a condition.
             (_, false) => format!("clrldi {to},{from},{}", 64 - 8 * bytes),

@@ -548,47 +548,16 @@ impl<'a> Lower<'a> {
 
     /// Instructions that compute a value from values.
     fn compute(&mut self, insn: &Insn) -> Read<()> {
-        let unsupported = || {
-            let dots: String = insn.mods.iter().map(|m| format!(".{m}")).collect();
-            Err(format!("unsupported: the instruction `{}{dots}`", insn.name))
-        };
-        let Some((last, words)) = insn.mods.split_last() else { return unsupported() };
+        let Some((last, words)) = insn.mods.split_last() else { return Err(unsupported(insn)) };
         if floating(last).is_some() {
-            let op = match (insn.name, words) {
-                ("add", [] | ["rn"]) => BinOp::FloatAdd,
-                ("sub", [] | ["rn"]) => BinOp::FloatSub,
-                ("mul", [] | ["rn"]) => BinOp::FloatMul,
-                ("div", ["rn"]) => BinOp::FloatDiv,
-                _ => return unsupported(),
-            };
-            let Some((dst, rest)) = insn.operands.split_first() else { return unsupported() };
-            let ty = typed(last)?;
-            let [a, b] = self.operands(rest, [ty, ty])?;
-            let value = self.e.bin(op, a, b, ty.bits);
-            return self.put(dst, value, ty);
+            return self.compute_floats(insn, last, words);
         }
         let Some(ty) = Type::named(last).filter(|_| !last.starts_with('f')) else {
-            return unsupported();
+            return Err(unsupported(insn));
         };
-        let Some((dst, rest)) = insn.operands.split_first() else { return unsupported() };
+        let Some((dst, rest)) = insn.operands.split_first() else { return Err(unsupported(insn)) };
         let wide = Type { bits: ty.bits.saturating_mul(2), ..ty };
-        let op = match (insn.name, words, ty.is_signed()) {
-            ("add", [], _) => Some(BinOp::Add),
-            ("sub", [], _) => Some(BinOp::Sub),
-            ("mul", ["lo"], _) => Some(BinOp::Mul),
-            ("mul", ["hi"], true) => Some(BinOp::MulHiS),
-            ("mul", ["hi"], false) => Some(BinOp::MulHiU),
-            ("div", [], true) => Some(BinOp::DivS),
-            ("div", [], false) => Some(BinOp::DivU),
-            ("rem", [], true) => Some(BinOp::RemS),
-            ("rem", [], false) => Some(BinOp::RemU),
-            ("min", [], true) => Some(BinOp::MinS),
-            ("min", [], false) => Some(BinOp::MinU),
-            ("max", [], true) => Some(BinOp::MaxS),
-            ("max", [], false) => Some(BinOp::MaxU),
-            ("and" | "or" | "xor", [], _) => Some(logic(insn.name)?),
-            _ => None,
-        };
+        let op = Self::binary(insn, words, ty.is_signed())?;
         if let Some(op) = op {
             let [a, b] = self.operands(rest, [ty, ty])?;
             let value = self.e.bin(op, a, b, ty.bits);
@@ -639,7 +608,7 @@ impl<'a> Lower<'a> {
                 return self.put(dst, value, U32);
             }
             ("bfe", []) => {
-                let [a, from, len] = rest else { return unsupported() };
+                let [a, from, len] = rest else { return Err(unsupported(insn)) };
                 let (from, len) = (constant(from)?, constant(len)?);
                 let a = self.extended(a, ty)?;
                 if len == 0 || from + len > u128::from(ty.bits) {
@@ -649,50 +618,97 @@ impl<'a> Lower<'a> {
                 let kind = if ty.is_signed() { Kind::Signed } else { Kind::Unsigned };
                 return self.put(dst, value, Type { kind, bits: len as u8 });
             }
-            ("bfi", []) => {
-                let [a, b, from, len] = rest else { return unsupported() };
-                let (from, len) = (constant(from)?, constant(len)?);
-                let [a, b] = [self.value(a, ty)?, self.value(b, ty)?];
-                if len == 0 || from + len > u128::from(ty.bits) {
-                    return Err("unsupported: a field that is empty or not inside".into());
-                }
-                let field = mask(len as u8) << from;
-                let a = self.e.bin_int(BinOp::Shl, a, from, 64);
-                let a = self.e.bin_int(BinOp::And, a, field, 64);
-                let b = self.e.bin_int(BinOp::And, b, mask(ty.bits) & !field, 64);
-                self.e.bin(BinOp::Or, a, b, 64)
-            }
+            ("bfi", []) => self.inserted(rest, ty)?,
             ("prmt", []) => {
-                let [a, b, selector] = rest else { return unsupported() };
+                let [a, b, selector] = rest else { return Err(unsupported(insn)) };
                 let selector = constant(selector)?;
                 let [a, b] = [self.value(a, U32)?, self.value(b, U32)?];
                 self.permuted(a, b, selector)?
             }
             ("shf", [way @ ("l" | "r"), how @ ("wrap" | "clamp")]) => {
-                let [low, high, n] = self.operands(rest, [U32, U32, U32])?;
-                let high = self.e.bin_int(BinOp::Shl, high, 32, 64);
-                let both = self.e.bin(BinOp::Or, low, high, 64);
-                let n = match *how {
-                    "wrap" => self.e.bin_int(BinOp::And, n, 31, 64),
-                    _ => self.e.bin_int(BinOp::MinU, n, 32, 64),
-                };
-                match *way {
-                    "r" => self.e.bin(BinOp::Shr, both, n, 64),
-                    _ => {
-                        let moved = self.e.bin(BinOp::Shl, both, n, 64);
-                        self.e.bin_int(BinOp::Shr, moved, 32, 64)
-                    }
-                }
+                self.funnel(rest, way, how)?
             }
             ("lop3", []) => {
-                let [a, b, c, table] = rest else { return unsupported() };
+                let [a, b, c, table] = rest else { return Err(unsupported(insn)) };
                 let table = constant(table)?;
                 let [a, b, c] = [self.value(a, ty)?, self.value(b, ty)?, self.value(c, ty)?];
                 self.by_table([a, b, c], table, ty)
             }
-            _ => return unsupported(),
+            _ => return Err(unsupported(insn)),
         };
         self.put(dst, value, ty)
+    }
+
+    /// The operation of an instruction that has two values of one type.
+    fn binary(insn: &Insn, words: &[&str], signed: bool) -> Read<Option<BinOp>> {
+        Ok(match (insn.name, words, signed) {
+            ("add", [], _) => Some(BinOp::Add),
+            ("sub", [], _) => Some(BinOp::Sub),
+            ("mul", ["lo"], _) => Some(BinOp::Mul),
+            ("mul", ["hi"], true) => Some(BinOp::MulHiS),
+            ("mul", ["hi"], false) => Some(BinOp::MulHiU),
+            ("div", [], true) => Some(BinOp::DivS),
+            ("div", [], false) => Some(BinOp::DivU),
+            ("rem", [], true) => Some(BinOp::RemS),
+            ("rem", [], false) => Some(BinOp::RemU),
+            ("min", [], true) => Some(BinOp::MinS),
+            ("min", [], false) => Some(BinOp::MinU),
+            ("max", [], true) => Some(BinOp::MaxS),
+            ("max", [], false) => Some(BinOp::MaxU),
+            ("and" | "or" | "xor", [], _) => Some(logic(insn.name)?),
+            _ => None,
+        })
+    }
+
+    /// Arithmetic in floating point.
+    fn compute_floats(&mut self, insn: &Insn, last: &str, words: &[&str]) -> Read<()> {
+        let op = match (insn.name, words) {
+            ("add", [] | ["rn"]) => BinOp::FloatAdd,
+            ("sub", [] | ["rn"]) => BinOp::FloatSub,
+            ("mul", [] | ["rn"]) => BinOp::FloatMul,
+            ("div", ["rn"]) => BinOp::FloatDiv,
+            _ => return Err(unsupported(insn)),
+        };
+        let Some((dst, rest)) = insn.operands.split_first() else { return Err(unsupported(insn)) };
+        let ty = typed(last)?;
+        let [a, b] = self.operands(rest, [ty, ty])?;
+        let value = self.e.bin(op, a, b, ty.bits);
+        self.put(dst, value, ty)
+    }
+
+    /// `shf`: one half of two words that are shifted as one.
+    fn funnel(&mut self, operands: &[Operand], way: &str, how: &str) -> Read<Temp> {
+        let [low, high, n] = self.operands(operands, [U32, U32, U32])?;
+        let high = self.e.bin_int(BinOp::Shl, high, 32, 64);
+        let both = self.e.bin(BinOp::Or, low, high, 64);
+        let n = match how {
+            "wrap" => self.e.bin_int(BinOp::And, n, 31, 64),
+            _ => self.e.bin_int(BinOp::MinU, n, 32, 64),
+        };
+        Ok(match way {
+            "r" => self.e.bin(BinOp::Shr, both, n, 64),
+            _ => {
+                let moved = self.e.bin(BinOp::Shl, both, n, 64);
+                self.e.bin_int(BinOp::Shr, moved, 32, 64)
+            }
+        })
+    }
+
+    /// `bfi`: a value with some of its bits from another.
+    fn inserted(&mut self, operands: &[Operand], ty: Type) -> Read<Temp> {
+        let [a, b, from, len] = operands else {
+            return Err("expected four operands behind the first".into());
+        };
+        let (from, len) = (constant(from)?, constant(len)?);
+        let [a, b] = [self.value(a, ty)?, self.value(b, ty)?];
+        if len == 0 || from + len > u128::from(ty.bits) {
+            return Err("unsupported: a field that is empty or not inside".into());
+        }
+        let field = mask(len as u8) << from;
+        let a = self.e.bin_int(BinOp::Shl, a, from, 64);
+        let a = self.e.bin_int(BinOp::And, a, field, 64);
+        let b = self.e.bin_int(BinOp::And, b, mask(ty.bits) & !field, 64);
+        Ok(self.e.bin(BinOp::Or, a, b, 64))
     }
 
     fn operands<const N: usize>(&mut self, list: &[Operand], types: [Type; N]) -> Read<[Temp; N]> {
@@ -807,4 +823,10 @@ fn constant(operand: &Operand) -> Read<u128> {
         Operand::Int(n) if *n >= 0 => Ok(*n as u128),
         _ => Err("unsupported: a place that is computed".into()),
     }
+}
+
+/// The refusal of an instruction that has no meaning here.
+fn unsupported(insn: &Insn) -> String {
+    let dots: String = insn.mods.iter().map(|m| format!(".{m}")).collect();
+    format!("unsupported: the instruction `{}{dots}`", insn.name)
 }

@@ -13,6 +13,8 @@ mod regs;
 mod relocate;
 mod table;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use super::microcode::{Emit, Labels};
 use super::target::{Form, Target};

@@ -150,39 +150,43 @@ impl Words<'_> {
                 let target = self.label(1)?;
                 Ok(Insn::Branch { op, holds, a, b, target })
             }
-            Shape::Jump { link } => {
-                let rd = match self.args.len() {
-                    2 if link => self.reg(0)?,
-                    1 if link => RA,
-                    _ => {
-                        self.expect(1, "a label")?;
-                        0
-                    }
-                };
-                let target = self.label(self.args.len() - 1)?;
-                Ok(Insn::Jump { rd, target })
-            }
+            Shape::Jump { link } => self.jump(link),
             Shape::Float(shape) => self.float(shape),
             Shape::Jr => {
                 self.expect(1, "a register")?;
                 let (base, off) = self.jump_address(0)?;
                 Ok(Insn::JumpReg { rd: 0, base, off })
             }
-            Shape::Jalr => {
-                let (rd, at) = match self.args.len() {
-                    1 => (RA, 0),
-                    2 => (self.reg(0)?, 1),
-                    3 => {
-                        let (rd, base) = (self.reg(0)?, self.reg(1)?);
-                        let off = self.int(2)?;
-                        return Ok(Insn::JumpReg { rd, base, off });
-                    }
-                    _ => return Err(self.operands("a register")),
-                };
-                let (base, off) = self.jump_address(at)?;
-                Ok(Insn::JumpReg { rd, base, off })
-            }
+            Shape::Jalr => self.jalr(),
         }
+    }
+
+    fn jump(&self, link: bool) -> Read<Insn> {
+        let rd = match self.args.len() {
+            2 if link => self.reg(0)?,
+            1 if link => RA,
+            _ => {
+                self.expect(1, "a label")?;
+                0
+            }
+        };
+        let target = self.label(self.args.len() - 1)?;
+        Ok(Insn::Jump { rd, target })
+    }
+
+    fn jalr(&self) -> Read<Insn> {
+        let (rd, at) = match self.args.len() {
+            1 => (RA, 0),
+            2 => (self.reg(0)?, 1),
+            3 => {
+                let (rd, base) = (self.reg(0)?, self.reg(1)?);
+                let off = self.int(2)?;
+                return Ok(Insn::JumpReg { rd, base, off });
+            }
+            _ => return Err(self.operands("a register")),
+        };
+        let (base, off) = self.jump_address(at)?;
+        Ok(Insn::JumpReg { rd, base, off })
     }
 
     fn unknown(&self) -> Refusal {

@@ -4,9 +4,9 @@
 
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix, Pairs};
-use crate::target::{Calls, Form, Rules, Special, Target, by_zero};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Special, Target, Widening};
 use litmake_litmus::Arch;
-use object::Architecture;
+use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
@@ -35,9 +35,39 @@ pub fn target(form: Form) -> Target {
     }
 }
 
+const FACTS: Facts = Facts {
+    jump: "j {label}",
+    copy: "ori {to},{from},0",
+    load: "ld {to},{offset}({base})",
+    dependent: &["xor {to},{on},{on}", "add {to},{to},{from}"],
+    calls: Some(Calls { taken: &["x1", "ra"], call: &["call {label}"], ret: &["ret"] }),
+    lock: Some(Lock {
+        address: "x5",
+        take: &["ori x6 x0 1", "again: amoswap.w.aq x7 x6 [x5]", "bne x7 x0 again"],
+        release: &["fence =rw =w", "sw x0 [x5]"],
+    }),
+    copies: Some(Bytes { each: &["ld x5 [x11+{at}]", "sd x5 [x10+{at}]"], ..Bytes::NONE }),
+    jump_if_zero: &["lw {value},0({base})", "beq {value},x0,{label}"],
+    operators: &[("exchange", "swap")],
+    // Small variables that are found through a register would share a section.
+    apart: &["-msmall-data-limit=0"],
+    relaxes: true,
+    kernel: Some("riscv"),
+    loader: Some(Loader {
+        address: &[elf::R_RISCV_64, elf::R_RISCV_JUMP_SLOT],
+        base: elf::R_RISCV_RELATIVE,
+        chosen: Some(elf::R_RISCV_IRELATIVE),
+    }),
+    ..Facts::NONE
+};
+
 struct Own;
 
 impl Rules for Own {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     fn of_go(&self, target: Target) -> Option<Target> {
         let params = &[
             "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x8", "x9", "x18", "x19",
@@ -68,34 +98,8 @@ impl Rules for Own {
         super::relocate::apply(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls { taken: &["x1", "ra"], call: |l| vec![format!("call {l}")], ret: &["ret"] })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("j {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("ori {to},{from},0")
-    }
-
-    fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
-        Some(by_zero("xor", "add", to, on, from))
-    }
-
-    fn load(&self, to: &str, base: &str, offset: usize) -> String {
-        format!("ld {to},{offset}({base})")
-    }
-
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         Some(match (bytes, signed) {
             (4, true) => vec![format!("addiw {to},{from},0")],
             (1, false) => vec![format!("andi {to},{from},255")],

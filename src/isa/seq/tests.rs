@@ -8,11 +8,12 @@ use litmake_ops::eval::{eval_bin, eval_un};
 use litmake_ops::{Code, Op, Tags, Temp, Val};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Loads, by their number in order of execution.
+/// Loads, and store-conditionals whose status depends on the write, by their number in order of
+/// execution.
 pub type Deps = BTreeSet<usize>;
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct Value {
     v: u128,
     deps: Deps,
 }
@@ -59,13 +60,17 @@ impl Symbols for Names {
 #[derive(Default)]
 pub struct Machine {
     pub names: Names,
-    regs: BTreeMap<String, Known>,
+    regs: BTreeMap<String, Value>,
     pub memory: BTreeMap<u128, u8>,
     pub events: Vec<Event>,
     ctrl: Deps,
     loads: usize,
     /// Whether store-conditionals fail.
     pub fail: bool,
+    /// What `Choose` gives.
+    pub choose: bool,
+    /// Whether a path was dropped, since its choices do not fit.
+    pub dropped: bool,
 }
 
 enum Next {
@@ -112,6 +117,9 @@ impl Machine {
     /// Reads and runs a thread.
     pub fn run(&mut self, isa: &dyn Isa, text: &str) -> &mut Machine {
         let code = self.code(isa, text).unwrap_or_else(|e| panic!("{e}"));
+        for (reg, val) in &code.reg_init {
+            self.set(&code.regs[usize::from(*reg)].name, constant(*val));
+        }
         self.execute(&code);
         self
     }
@@ -122,7 +130,7 @@ impl Machine {
 
     pub fn set(&mut self, reg: &str, v: u128) -> &mut Machine {
         let deps = Deps::new();
-        self.regs.insert(reg.to_string(), Known { v, deps });
+        self.regs.insert(reg.to_string(), Value { v, deps });
         self
     }
 
@@ -167,22 +175,13 @@ impl Machine {
         &mut self,
         code: &Code,
         ops: &[Op],
-        temps: &mut BTreeMap<Temp, Known>,
+        temps: &mut BTreeMap<Temp, Value>,
         inside: &Deps,
     ) -> Next {
-        let get = |temps: &BTreeMap<Temp, Known>, t: &Temp| -> Known {
-            temps.get(t).expect("a temporary is assigned").clone()
-        };
         for op in ops {
             match op {
                 Op::Const { dst, val } => {
-                    let v = match val {
-                        Val::Int(n) => *n,
-                        Val::Ptr { loc, off } => address(*loc, *off),
-                        Val::Code(n) => CODE + u128::from(*n),
-                    };
-                    let deps = Deps::new();
-                    temps.insert(*dst, Known { v, deps });
+                    temps.insert(*dst, Value { v: constant(*val), deps: Deps::new() });
                 }
                 Op::ReadReg { dst, reg, .. } => {
                     let known = self.regs.get(&code.regs[*reg as usize].name);
@@ -191,7 +190,12 @@ impl Machine {
                 Op::WriteReg { reg, src } => {
                     let info = &code.regs[*reg as usize];
                     let mut known = get(temps, src);
-                    known.v &= mask(info.bits);
+                    assert!(
+                        known.v <= mask(info.bits),
+                        "{} does not hold {:#x}",
+                        info.name,
+                        known.v
+                    );
                     known.deps.extend(inside);
                     self.regs.insert(info.name.clone(), known);
                 }
@@ -215,56 +219,19 @@ impl Machine {
                 }
                 Op::Assume { cond } => {
                     if get(temps, cond).v == 0 {
+                        self.dropped = true;
                         return Next::End;
                     }
                 }
                 Op::Choose { dst } => {
-                    temps.insert(*dst, Known::default());
+                    temps.insert(*dst, Value { v: self.choose.into(), deps: Deps::new() });
                 }
-                Op::Load { dst, addr, size, tags } => {
-                    let addr = get(temps, addr);
-                    let v = self.peek(addr.v, *size);
-                    let deps = Deps::from([self.loads]);
-                    self.loads += 1;
-                    temps.insert(*dst, Known { v, deps });
-                    let none = Known::default();
-                    self.event(What::Load, addr, none, v, *size, *tags, inside);
-                }
-                Op::Store { addr, src, size, tags } => {
-                    let (addr, src) = (get(temps, addr), get(temps, src));
-                    let v = src.v & mask(8 * *size);
-                    self.poke(addr.v, *size, v);
-                    self.event(What::Store, addr, src, v, *size, *tags, inside);
-                }
-                Op::StoreEx { status, addr, src, size, tags, ok, fail, .. } => {
-                    let (addr, src) = (get(temps, addr), get(temps, src));
-                    let v = src.v & mask(8 * *size);
-                    let deps = Deps::new();
-                    if self.fail {
-                        let v = u128::from(*fail);
-                        temps.insert(*status, Known { v, deps });
-                    } else {
-                        self.poke(addr.v, *size, v);
-                        self.event(What::StoreEx, addr, src, v, *size, *tags, inside);
-                        let v = u128::from(*ok);
-                        temps.insert(*status, Known { v, deps });
-                    }
-                }
-                Op::Rmw { dst, addr, size, tags, body, new } => {
-                    let addr = get(temps, addr);
-                    let v = self.peek(addr.v, *size);
-                    let deps = Deps::from([self.loads]);
-                    self.loads += 1;
-                    temps.insert(*dst, Known { v, deps });
-                    self.ops(code, body, temps, inside);
-                    let src = get(temps, new);
-                    let v = src.v & mask(8 * *size);
-                    self.poke(addr.v, *size, v);
-                    self.event(What::Rmw, addr, src, v, *size, *tags, inside);
+                Op::Load { .. } | Op::Store { .. } | Op::StoreEx { .. } | Op::Rmw { .. } => {
+                    self.access(code, op, temps, inside);
                 }
                 Op::Touch { .. } | Op::Control { .. } | Op::Undefined { .. } => {}
                 Op::Fence { tags } => {
-                    let none = Known::default();
+                    let none = Value::default();
                     self.event(What::Fence, none.clone(), none, 0, 0, *tags, inside);
                 }
                 Op::If { cond, yes, no } => {
@@ -299,12 +266,63 @@ impl Machine {
         Next::Go
     }
 
+    fn access(&mut self, code: &Code, op: &Op, temps: &mut BTreeMap<Temp, Value>, inside: &Deps) {
+        match op {
+            Op::Load { dst, addr, size, tags } => {
+                let addr = get(temps, addr);
+                let v = self.peek(addr.v, *size);
+                let deps = Deps::from([self.loads]);
+                self.loads += 1;
+                temps.insert(*dst, Value { v, deps });
+                let none = Value::default();
+                self.event(What::Load, addr, none, v, *size, *tags, inside);
+            }
+            Op::Store { addr, src, size, tags } => {
+                let (addr, src) = (get(temps, addr), get(temps, src));
+                let v = src.v & mask(8 * *size);
+                self.poke(addr.v, *size, v);
+                self.event(What::Store, addr, src, v, *size, *tags, inside);
+            }
+            Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep, .. } => {
+                let (addr, src) = (get(temps, addr), get(temps, src));
+                let v = src.v & mask(8 * *size);
+                let mut deps = Deps::new();
+                if self.fail {
+                    let v = u128::from(*fail);
+                    temps.insert(*status, Value { v, deps });
+                } else {
+                    self.poke(addr.v, *size, v);
+                    self.event(What::StoreEx, addr, src, v, *size, *tags, inside);
+                    if *status_dep {
+                        deps.insert(self.loads);
+                        self.loads += 1;
+                    }
+                    let v = u128::from(*ok);
+                    temps.insert(*status, Value { v, deps });
+                }
+            }
+            Op::Rmw { dst, addr, size, tags, body, new } => {
+                let addr = get(temps, addr);
+                let v = self.peek(addr.v, *size);
+                let deps = Deps::from([self.loads]);
+                self.loads += 1;
+                temps.insert(*dst, Value { v, deps });
+                self.ops(code, body, temps, inside);
+                let src = get(temps, new);
+                let v = src.v & mask(8 * *size);
+                self.poke(addr.v, *size, v);
+                self.event(What::Rmw, addr, src, v, *size, *tags, inside);
+            }
+            _ => {}
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "an event has this many parts")]
     fn event(
         &mut self,
         what: What,
-        addr: Known,
-        src: Known,
+        addr: Value,
+        src: Value,
         value: u128,
         size: u8,
         tags: Tags,
@@ -325,11 +343,26 @@ impl Machine {
 
 const CODE: u128 = 0x4000_0000;
 
+/// The distance between locations, and the address of the first one.
+pub const BASE: u128 = 0x10_0000;
+
 pub fn address(loc: u16, off: i64) -> u128 {
-    (0x10_0000 + 0x1000 * i128::from(loc) + i128::from(off)) as u128
+    (BASE * (u128::from(loc) + 1)).wrapping_add(off as u128)
+}
+
+fn constant(val: Val) -> u128 {
+    match val {
+        Val::Int(n) => n,
+        Val::Ptr { loc, off } => address(loc, off),
+        Val::Code(n) => CODE + u128::from(n),
+    }
 }
 
 /// The number in a value; panics for a result without a value.
+fn get(temps: &BTreeMap<Temp, Value>, t: &Temp) -> Value {
+    temps.get(t).expect("a temporary is assigned").clone()
+}
+
 fn number(value: Option<Val>) -> u128 {
     match value {
         Some(Val::Int(n)) => n,

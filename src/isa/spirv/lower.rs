@@ -173,6 +173,15 @@ impl<'a> Lower<'a> {
                 }
                 out
             }
+            "OpExtInst" => self.extended()?,
+            _ => self.composed()?,
+        })
+    }
+
+    /// Values that are made of others: vectors, structures, and addresses of their parts.
+    fn composed(&mut self) -> Read<Vec<Temp>> {
+        let line = self.line;
+        Ok(match line.op {
             "OpAll" | "OpAny" => {
                 let mut parts = self.values(line.operand(1)?)?.into_iter();
                 let first = parts.next().ok_or("a vector without parts")?;
@@ -213,7 +222,6 @@ impl<'a> Lower<'a> {
                 };
                 vec![self.chain(3, Some(stride))?]
             }
-            "OpExtInst" => self.extended()?,
             op => return Err(format!("unsupported: the instruction {op}")),
         })
     }

@@ -2,7 +2,7 @@
 //! multiplications) has some value here, always the same. The adjust flag does not exist.
 
 use super::insn::{Alu, Arg, Bit, Do, Gpr, Insn, RAX, RCX, RDX, Shift, Size};
-use super::lower::{CF, Done, Lower, OF, PF, Place, SF, ZF, two_operands};
+use super::lower::{CF, Done, Located, Lower, OF, PF, SF, ZF, two_operands};
 use litmake_ops::{BinOp, Port, Tags, Temp, UnOp, tag};
 
 pub fn tags_of(insn: &Insn) -> Tags {
@@ -62,31 +62,9 @@ impl Lower<'_> {
             Do::Shift(op) => self.shift(op, args, size),
             Do::ShiftX(op) => self.shift_x(op, args, size),
             Do::DoubleShift { left } => self.double_shift(left, args, size),
-            Do::AndN => {
-                let [Arg::Reg(dst), Arg::Reg(a), b] = args else {
-                    return Err("`andn` takes two sources and a register".to_string());
-                };
-                let a = self.read_reg(*a, Port::None);
-                let b = self.value(b, size)?;
-                let a = self.e.un(UnOp::Not, a, size.bits());
-                let result = self.e.bin(BinOp::And, a, b, size.bits());
-                self.logic_flags(result, size);
-                self.write_reg(*dst, result, size);
-                Ok(())
-            }
+            Do::AndN => self.and_not(args, size),
             Do::Bit(op) => self.bit(op, insn),
-            Do::MulX => {
-                let [Arg::Reg(high), Arg::Reg(low), b] = args else {
-                    return Err("a source and two registers are expected".to_string());
-                };
-                let b = self.value(b, size)?;
-                let a = self.read_reg(Gpr::new(RDX, size), Port::None);
-                let product = self.e.bin(BinOp::Mul, a, b, 2 * size.bits());
-                let (low_half, high_half) = (self.low(product, size), self.high(product, size));
-                self.write_reg(*low, low_half, size);
-                self.write_reg(*high, high_half, size);
-                Ok(())
-            }
+            Do::MulX => self.mul_x(args, size),
             Do::Mul2 if args.len() == 1 => self.mul_wide(&args[0], size, true),
             Do::Mul2 => self.mul(args, size),
             Do::MulWide { signed } => {
@@ -113,6 +91,33 @@ impl Lower<'_> {
             }
             _ => Err("this instruction is not supported".to_string()),
         }
+    }
+
+    fn and_not(&mut self, args: &[Arg], size: Size) -> Done {
+        let [Arg::Reg(dst), Arg::Reg(a), b] = args else {
+            return Err("`andn` takes two sources and a register".to_string());
+        };
+        let a = self.read_reg(*a, Port::None);
+        let b = self.value(b, size)?;
+        let a = self.e.un(UnOp::Not, a, size.bits());
+        let result = self.e.bin(BinOp::And, a, b, size.bits());
+        self.logic_flags(result, size);
+        self.write_reg(*dst, result, size);
+        Ok(())
+    }
+
+    /// `mulx` multiplies by `rdx`, and leaves the flags.
+    fn mul_x(&mut self, args: &[Arg], size: Size) -> Done {
+        let [Arg::Reg(high), Arg::Reg(low), b] = args else {
+            return Err("a source and two registers are expected".to_string());
+        };
+        let b = self.value(b, size)?;
+        let a = self.read_reg(Gpr::new(RDX, size), Port::None);
+        let product = self.e.bin(BinOp::Mul, a, b, 2 * size.bits());
+        let (low_half, high_half) = (self.low(product, size), self.high(product, size));
+        self.write_reg(*low, low_half, size);
+        self.write_reg(*high, high_half, size);
+        Ok(())
     }
 
     fn two_values(&mut self, args: &[Arg], size: Size) -> Result<(Temp, Temp), String> {
@@ -449,13 +454,13 @@ impl Lower<'_> {
         let number = self.value(src, size)?;
         let mut place = self.place(dst)?;
         // A bit in memory that a register numbers may lie outside the operand's own bytes.
-        if let (Place::Mem(addr), Arg::Reg(_)) = (place, src) {
+        if let (Located::Mem(addr), Arg::Reg(_)) = (place, src) {
             let width = self.address_size().bits();
             let shift = u128::from(bits.trailing_zeros());
             let words = self.e.bin_int(BinOp::Sar, number, shift, bits);
             let words = self.e.un(UnOp::SignExt { from: bits }, words, width);
             let bytes = self.e.bin_int(BinOp::Mul, words, size.bytes().into(), width);
-            place = Place::Mem(self.e.bin(BinOp::Add, addr, bytes, width));
+            place = Located::Mem(self.e.bin(BinOp::Add, addr, bytes, width));
         }
         let number = self.e.bin_int(BinOp::And, number, u128::from(bits - 1), bits);
         let value = self.get(place, size, tags_of(insn));

@@ -52,6 +52,45 @@ impl Lower<'_> {
                 });
                 Ok(())
             }
+            Do::FloatCompare(size) => {
+                let [a @ Arg::Xmm(_), b] = args else { return Err(numbers_expected()) };
+                let (a, b) = (self.scalar(a, size)?, self.scalar(b, size)?);
+                let unordered = self.unordered(a, b, size);
+                let equal = self.e.bin(BinOp::FloatEq, a, b, size.bits());
+                let less = self.e.bin(BinOp::FloatLt, a, b, size.bits());
+                let zero = self.e.bin(BinOp::Or, equal, unordered, 1);
+                let carry = self.e.bin(BinOp::Or, less, unordered, 1);
+                let none = self.e.int(0);
+                let flags = [(ZF, zero), (CF, carry), (PF, unordered), (SF, none), (OF, none)];
+                for (flag, value) in flags {
+                    self.write_flag(flag, value);
+                }
+                Ok(())
+            }
+            Do::FloatMask(size, predicate) => {
+                let (dst, a, b) = two_sources(args)?;
+                let Arg::Xmm(above) = a else { return Err(numbers_expected()) };
+                let (x, y) = (self.scalar(a, size)?, self.scalar(b, size)?);
+                let holds = match predicate {
+                    Predicate { op: Some(op), .. } => self.e.bin(op, x, y, size.bits()),
+                    Predicate { op: None, .. } => self.unordered(x, y, size),
+                };
+                let holds = match predicate.negated {
+                    true => self.e.un(UnOp::IsZero, holds, 1),
+                    false => holds,
+                };
+                let value = self.e.un(UnOp::Neg, holds, size.bits());
+                self.merge(dst, *above, size, value);
+                Ok(())
+            }
+            _ => self.float_parts(insn),
+        }
+    }
+
+    /// Operations on all parts of a register.
+    fn float_parts(&mut self, insn: &Insn) -> Done {
+        let args = insn.args.as_slice();
+        match insn.what {
             // Both numbers of 32 bits below become numbers of 64, or the other way round.
             Do::FloatResizeAll(from) => {
                 let [Arg::Xmm(dst), src] = args else { return Err(numbers_expected()) };
@@ -94,37 +133,6 @@ impl Lower<'_> {
                     let (x, y) = (l.part(a, size.bits(), i, 0), l.part(b, size.bits(), i, 0));
                     l.e.bin(op, x, y, size.bits())
                 });
-                Ok(())
-            }
-            Do::FloatCompare(size) => {
-                let [a @ Arg::Xmm(_), b] = args else { return Err(numbers_expected()) };
-                let (a, b) = (self.scalar(a, size)?, self.scalar(b, size)?);
-                let unordered = self.unordered(a, b, size);
-                let equal = self.e.bin(BinOp::FloatEq, a, b, size.bits());
-                let less = self.e.bin(BinOp::FloatLt, a, b, size.bits());
-                let zero = self.e.bin(BinOp::Or, equal, unordered, 1);
-                let carry = self.e.bin(BinOp::Or, less, unordered, 1);
-                let none = self.e.int(0);
-                let flags = [(ZF, zero), (CF, carry), (PF, unordered), (SF, none), (OF, none)];
-                for (flag, value) in flags {
-                    self.write_flag(flag, value);
-                }
-                Ok(())
-            }
-            Do::FloatMask(size, predicate) => {
-                let (dst, a, b) = two_sources(args)?;
-                let Arg::Xmm(above) = a else { return Err(numbers_expected()) };
-                let (x, y) = (self.scalar(a, size)?, self.scalar(b, size)?);
-                let holds = match predicate {
-                    Predicate { op: Some(op), .. } => self.e.bin(op, x, y, size.bits()),
-                    Predicate { op: None, .. } => self.unordered(x, y, size),
-                };
-                let holds = match predicate.negated {
-                    true => self.e.un(UnOp::IsZero, holds, 1),
-                    false => holds,
-                };
-                let value = self.e.un(UnOp::Neg, holds, size.bits());
-                self.merge(dst, *above, size, value);
                 Ok(())
             }
             _ => Err("this instruction is not supported".to_string()),

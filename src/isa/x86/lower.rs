@@ -32,7 +32,7 @@ pub struct Lower<'a> {
 
 /// Where an operand is, its address computed.
 #[derive(Clone, Copy)]
-pub enum Place {
+pub enum Located {
     Reg(Gpr),
     Mem(Temp),
     /// Thread-local storage that code only reads (the stack protector's canary): 0.
@@ -98,37 +98,12 @@ impl Lower<'_> {
                 self.e.store(sp, value, size.bytes(), Tags::NONE);
                 Ok(())
             }
-            Do::Pop => {
-                let arg = self.one(args, "pop")?;
-                let sp = self.read_reg(self.pointer(RSP), Port::Addr);
-                let value = self.e.load(sp, size.bytes(), Tags::NONE);
-                self.move_stack(i64::from(size.bytes()));
-                let place = self.place(arg)?;
-                self.put(place, size, value, Tags::NONE)
-            }
-            Do::Leave => {
-                let size = self.address_size();
-                let bp = self.read_reg(self.pointer(RBP), Port::Addr);
-                let value = self.e.load(bp, size.bytes(), Tags::NONE);
-                let sp = self.e.bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
-                self.write_reg(self.pointer(RSP), sp, size);
-                self.write_reg(self.pointer(RBP), value, size);
-                Ok(())
-            }
+            Do::Pop => self.pop(args, size),
+            Do::Leave => self.leave(),
             Do::Mfence => self.fence(tag::MFENCE),
             Do::Lfence => self.fence(tag::LFENCE),
             Do::Sfence => self.fence(tag::SFENCE),
-            Do::ExtendAcc => {
-                let (from, bits) = match size {
-                    Size::B | Size::W => (Size::B, 16),
-                    Size::L => (Size::W, 32),
-                    Size::Q => (Size::L, 64),
-                };
-                let low = self.read_reg(Gpr::new(RAX, from), Port::None);
-                let value = self.e.un(UnOp::SignExt { from: from.bits() }, low, bits);
-                self.write_reg(Gpr::new(RAX, size), value, size);
-                Ok(())
-            }
+            Do::ExtendAcc => self.extend_accumulator(size),
             Do::SignAcc => {
                 let acc = self.read_reg(Gpr::new(RAX, size), Port::None);
                 let shift = u128::from(size.bits() - 1);
@@ -150,6 +125,39 @@ impl Lower<'_> {
             what if what.is_float() => self.float(insn),
             _ => self.arith(insn),
         }
+    }
+
+    fn pop(&mut self, args: &[Arg], size: Size) -> Done {
+        let arg = self.one(args, "pop")?;
+        let sp = self.read_reg(self.pointer(RSP), Port::Addr);
+        let value = self.e.load(sp, size.bytes(), Tags::NONE);
+        self.move_stack(i64::from(size.bytes()));
+        let place = self.place(arg)?;
+        self.put(place, size, value, Tags::NONE)
+    }
+
+    /// Gives a function's frame back.
+    fn leave(&mut self) -> Done {
+        let size = self.address_size();
+        let bp = self.read_reg(self.pointer(RBP), Port::Addr);
+        let value = self.e.load(bp, size.bytes(), Tags::NONE);
+        let sp = self.e.bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
+        self.write_reg(self.pointer(RSP), sp, size);
+        self.write_reg(self.pointer(RBP), value, size);
+        Ok(())
+    }
+
+    /// Extends the lower half of the accumulator to all of it.
+    fn extend_accumulator(&mut self, size: Size) -> Done {
+        let (from, bits) = match size {
+            Size::B | Size::W => (Size::B, 16),
+            Size::L => (Size::W, 32),
+            Size::Q => (Size::L, 64),
+        };
+        let low = self.read_reg(Gpr::new(RAX, from), Port::None);
+        let value = self.e.un(UnOp::SignExt { from: from.bits() }, low, bits);
+        self.write_reg(Gpr::new(RAX, size), value, size);
+        Ok(())
     }
 
     /// Only read-modify-writes of memory may be locked.
@@ -431,31 +439,31 @@ impl Lower<'_> {
         Ok((self.e.val(Val::Ptr { loc, off }), true))
     }
 
-    pub fn place(&mut self, arg: &Arg) -> Result<Place, String> {
+    pub fn place(&mut self, arg: &Arg) -> Result<Located, String> {
         match arg {
-            Arg::Reg(reg) => Ok(Place::Reg(*reg)),
-            Arg::Mem(mem) if mem.thread_local => Ok(Place::Private),
+            Arg::Reg(reg) => Ok(Located::Reg(*reg)),
+            Arg::Mem(mem) if mem.thread_local => Ok(Located::Private),
             Arg::Mem(mem) if mem.got => Err("code cannot write to the offset table".to_string()),
-            Arg::Mem(mem) => self.address(mem, Port::Addr).map(Place::Mem),
+            Arg::Mem(mem) => self.address(mem, Port::Addr).map(Located::Mem),
             Arg::Imm(_) => Err("a constant cannot be written to".to_string()),
             Arg::Xmm(_) => Err("a vector register cannot stand here".to_string()),
         }
     }
 
     /// The value at a place, zero-extended from `size`.
-    pub fn get(&mut self, place: Place, size: Size, tags: Tags) -> Temp {
+    pub fn get(&mut self, place: Located, size: Size, tags: Tags) -> Temp {
         match place {
-            Place::Reg(reg) => self.read_reg(reg, Port::None),
-            Place::Mem(addr) => self.e.load(addr, size.bytes(), tags),
-            Place::Private => self.e.int(0),
+            Located::Reg(reg) => self.read_reg(reg, Port::None),
+            Located::Mem(addr) => self.e.load(addr, size.bytes(), tags),
+            Located::Private => self.e.int(0),
         }
     }
 
-    pub fn put(&mut self, place: Place, size: Size, value: Temp, tags: Tags) -> Done {
+    pub fn put(&mut self, place: Located, size: Size, value: Temp, tags: Tags) -> Done {
         match place {
-            Place::Reg(reg) => self.write_reg(reg, value, size),
-            Place::Mem(addr) => self.e.store(addr, value, size.bytes(), tags),
-            Place::Private => {
+            Located::Reg(reg) => self.write_reg(reg, value, size),
+            Located::Mem(addr) => self.e.store(addr, value, size.bytes(), tags),
+            Located::Private => {
                 return Err("stores to thread-local storage are not supported".to_string());
             }
         }

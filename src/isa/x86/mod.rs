@@ -17,6 +17,8 @@ mod read;
 mod regs;
 mod relocate;
 mod target;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use super::microcode::{Emit, Labels, remove_unseen};

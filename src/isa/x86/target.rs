@@ -5,9 +5,9 @@
 use super::has_part;
 use crate::machine::{Decoded, Operand};
 use crate::relocate::{Fill, Fix};
-use crate::target::{Calls, Form, Rules, Target};
+use crate::target::{Bytes, Calls, Facts, Form, Loader, Lock, Rules, Target, Widening};
 use litmake_litmus::Arch;
-use object::Architecture;
+use object::{Architecture, elf};
 
 pub fn target(arch: Arch, form: Form) -> Target {
     match arch {
@@ -67,13 +67,61 @@ fn narrow(form: Form) -> Target {
     }
 }
 
+const NARROW: Facts = Facts {
+    jump: "JMP {label}",
+    copy: "MOV {to},{from}",
+    jump_if_zero: &["cmpl $0,{base}", "je {label}"],
+    loader: Some(Loader {
+        address: &[elf::R_386_32, elf::R_386_GLOB_DAT, elf::R_386_JMP_SLOT],
+        base: elf::R_386_RELATIVE,
+        chosen: None,
+    }),
+    ..Facts::NONE
+};
+
 /// Code of 64 bits.
 struct Wide;
 
 /// Code of 32 bits.
 struct Narrow;
 
+const FACTS: Facts = Facts {
+    jump: "jmp {label}",
+    calls: Some(Calls {
+        taken: &["rsp", "esp", "push", "pop", "pushq", "popq"],
+        call: &["call {label}"],
+        ret: &["ret"],
+    }),
+    lock: Some(Lock {
+        address: "r10",
+        take: &["again: movl 1 %r11d", "xchgl %r11d [%r10]", "cmpl 0 %r11d", "jne again"],
+        release: &["movl 0 [%r10]"],
+    }),
+    copies: Some(Bytes {
+        each: &["movq [%rsi+{at}] %rcx", "movq %rcx [%rdi+{at}]"],
+        then: &["movq %rdi %rax"],
+        ..Bytes::NONE
+    }),
+    compares: Some(Bytes {
+        first: &["movl 0 %eax"],
+        each: &["movq [%rdi+{at}] %rcx", "xorq [%rsi+{at}] %rcx", "orq %rcx %rax"],
+        then: &["cmpq 0 %rax", "setne %al", "movzbl %al %eax"],
+    }),
+    jump_if_zero: &["cmpl $0,{base}", "je {label}"],
+    kernel: Some("x86"),
+    loader: Some(Loader {
+        address: &[elf::R_X86_64_64, elf::R_X86_64_GLOB_DAT, elf::R_X86_64_JUMP_SLOT],
+        base: elf::R_X86_64_RELATIVE,
+        chosen: Some(elf::R_X86_64_IRELATIVE),
+    }),
+    ..Facts::NONE
+};
+
 impl Rules for Wide {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
     fn of_go(&self, target: Target) -> Option<Target> {
         let params = &["rax", "rbx", "rcx", "rdi", "rsi", "r8", "r9", "r10", "r11"];
         Some(Target { params, ..target })
@@ -115,18 +163,6 @@ impl Rules for Wide {
         super::relocate::wide(fix, bytes, fill)
     }
 
-    fn calls(&self) -> Option<Calls> {
-        Some(Calls {
-            taken: &["rsp", "esp", "push", "pop", "pushq", "popq"],
-            call: |l| vec![format!("call {l}")],
-            ret: &["ret"],
-        })
-    }
-
-    fn jump(&self, label: &str) -> String {
-        format!("jmp {label}")
-    }
-
     fn copy(&self, to: &str, from: &str, bytes: u8) -> String {
         let (bytes, size) = if bytes <= 4 { (4, 'l') } else { (bytes, 'q') };
         format!("mov{size} {},{}", self.view(from, bytes), self.view(to, bytes))
@@ -136,14 +172,8 @@ impl Rules for Wide {
         format!("movq {offset}({}),{}", self.view(base, 8), self.view(to, 8))
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, to_bytes, signed } = widening;
         let line = match (bytes, signed) {
             (4, false) => self.copy(to, from, 4),
             (_, true) => {
@@ -179,9 +209,29 @@ impl Rules for Wide {
     fn direct(&self, location: &str, offset: i64) -> Option<String> {
         Some(if offset == 0 { format!("({location})") } else { format!("({location}{offset:+})") })
     }
+
+    fn fill(&self, bytes: u64) -> Option<Vec<String>> {
+        let mut rows = ["movzbl %sil %esi", "movabsq 0x0101010101010101 %rcx", "imulq %rsi %rcx"]
+            .map(String::from)
+            .to_vec();
+        let mut offset = 0;
+        for (store, size) in [("movq %rcx", 8), ("movl %ecx", 4), ("movw %cx", 2), ("movb %cl", 1)]
+        {
+            while offset + size <= bytes {
+                rows.push(format!("{store} [%rdi+{offset}]"));
+                offset += size;
+            }
+        }
+        rows.push("movq %rdi %rax".into());
+        Some(rows)
+    }
 }
 
 impl Rules for Narrow {
+    fn facts(&self) -> &'static Facts {
+        &NARROW
+    }
+
     // Parameters and results are on the stack.
     fn of_go(&self, target: Target) -> Option<Target> {
         Some(Target { params: &[], result: "", stack_params: 4, ..target })
@@ -217,26 +267,12 @@ impl Rules for Narrow {
         super::relocate::narrow(fix, bytes, fill)
     }
 
-    fn jump(&self, label: &str) -> String {
-        format!("JMP {label}")
-    }
-
-    fn copy(&self, to: &str, from: &str, _bytes: u8) -> String {
-        format!("MOV {to},{from}")
-    }
-
     fn load(&self, to: &str, base: &str, offset: usize) -> String {
         format!("MOV {to},[{base}{offset:+}]")
     }
 
-    fn widen(
-        &self,
-        to: &str,
-        from: &str,
-        bytes: u8,
-        _to_bytes: u8,
-        signed: bool,
-    ) -> Option<Vec<String>> {
+    fn widen(&self, widening: Widening) -> Option<Vec<String>> {
+        let Widening { to, from, bytes, signed, .. } = widening;
         let (kind, size) = (if signed { 'S' } else { 'Z' }, if bytes == 1 { 'B' } else { 'W' });
         // Four registers alone have a name for their lowest byte.
         let part = |reg: &str| Some(self.view(reg, bytes)).filter(|p| has_part(p));

@@ -2,7 +2,7 @@
 //! way to move 8 bytes at once in 32-bit code.
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
-use super::lower::{CF, Done, Lower, OF, PF, Place, SF, ZF};
+use super::lower::{CF, Done, Located, Lower, OF, PF, SF, ZF};
 use crate::microcode::mask;
 use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
@@ -10,6 +10,7 @@ use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 const X87_DEPTH: usize = 4;
 
 impl Lower<'_> {
+    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
     pub fn vector(&mut self, insn: &Insn) -> Done {
         let args = insn.args.as_slice();
         match insn.what {
@@ -66,7 +67,7 @@ impl Lower<'_> {
                 let from = size.bits();
                 let value = self.e.un(UnOp::ZeroExt { from }, value, 128);
                 // A register is written whole, with zeros above the part.
-                let size = if let Place::Reg(_) = place { size.max(Size::L) } else { size };
+                let size = if let Located::Reg(_) = place { size.max(Size::L) } else { size };
                 self.put(place, size, value, Tags::NONE)
             }
             Do::Duplicate => {

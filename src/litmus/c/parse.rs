@@ -131,6 +131,28 @@ struct Head {
     local: bool,
 }
 
+/// What the words before a declarator say of its type.
+#[derive(Default)]
+struct Specifiers {
+    start: Span,
+    constant: bool,
+    volatile: bool,
+    atomic: bool,
+    base: Option<Type>,
+    signed: Option<bool>,
+    size: Option<u8>,
+    longs: u32,
+    /// `int` is said.
+    plain: bool,
+}
+
+impl Specifiers {
+    /// Whether words are said that only integers have.
+    fn is_number(&self) -> bool {
+        self.signed.is_some() || self.size.is_some() || self.longs > 0 || self.plain
+    }
+}
+
 impl<'a> Parser<'a> {
     pub fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
         Ok(Parser {
@@ -307,114 +329,24 @@ impl<'a> Parser<'a> {
 
     /// The words before a declarator: `const unsigned long`, `_Atomic(int*)`, `struct s`.
     fn specifiers(&mut self) -> Result<Type> {
-        let start = self.span();
         self.head = Head::default();
-        let (mut constant, mut volatile, mut atomic) = (false, false, false);
-        let mut base: Option<Type> = None;
-        let (mut signed, mut size, mut longs, mut plain) = (None, None, 0, false);
+        let mut s = Specifiers { start: self.span(), ..Specifiers::default() };
         while let Tok::Word(w, kind) = self.peek() {
-            match w {
-                "const" | "__const" => constant = true,
-                "volatile" | "__volatile__" | "__volatile" => volatile = true,
-                // Locals are where a compiler likes to have them.
-                "register" | "auto" => {}
-                "static" => self.head.storage = Some(self.span()),
-                "global" | "__global" | "local" | "__local" if self.type_at(1, false) => {
-                    self.head.space = Some(self.span());
-                    self.head.local |= w.ends_with("local");
-                }
-                "extern" | "_Thread_local" | "__thread" => {
-                    let message = format!("variables that are `{w}` are not read");
-                    let help = "shared locations are parameters of the thread, or `static`";
-                    return Err(self.unread(&message, help));
-                }
-                "inline" | "__inline" | "__inline__" => {
-                    self.head.told.inline = true;
-                    self.head.function = Some(self.span());
-                }
-                "restrict" | "__restrict" | "__restrict__" => {
-                    return Err(self.unexpected("a type").help("`restrict` stands behind the `*`"));
-                }
-                "__attribute__" => {
-                    self.head.function = Some(self.span());
-                    self.attribute()?;
-                    continue;
-                }
-                "std" if matches!(self.peek_at(1), Tok::Punct("::")) => self.skip(),
-                "_Atomic" if matches!(self.peek_at(1), Tok::Punct("(")) => {
-                    self.skip();
-                    self.skip();
-                    base = Some(self.nested(Self::type_name)?);
-                    atomic = true;
-                    self.expect(")", "after the type that is atomic")?;
-                    continue;
-                }
-                "_Atomic" => atomic = true,
-                "atomic" if matches!(self.peek_at(1), Tok::Punct("<")) => {
-                    self.skip();
-                    self.skip();
-                    base = Some(self.nested(Self::type_name)?);
-                    atomic = true;
-                    self.expect(">", "after the type that is atomic")?;
-                    continue;
-                }
-                "signed" | "__signed__" => signed = Some(true),
-                "unsigned" => signed = Some(false),
-                "char" => size = Some(1),
-                "short" => size = Some(2),
-                "int" => plain = true,
-                "long" => longs += 1,
-                "__int128" => size = Some(16),
-                "void" => base = Some(Type::Void),
-                "_Bool" => base = Some(Type::Named(BOOL.to_string())),
-                "double" if longs > 0 => {
-                    let message = "values of type `long double` are not supported";
-                    return Err(Diag::at(self.source, self.span(), message)
-                        .kind(FailureKind::Unsupported)
-                        .help("use `double`"));
-                }
-                "struct" | "union" | "enum" => {
-                    self.skip();
-                    let defines = matches!(self.peek_at(1), Tok::Punct("{")) || self.is("{");
-                    if defines {
-                        return Err(no_definitions(self.source, start.to(self.last_span()), w));
-                    }
-                    let (name, _) = self.name(&format!("the name of the {w}"))?;
-                    let named = format!("{w} {name}");
-                    let defined = self.structs.iter().find(|s| s.name() == named);
-                    base = Some(match defined {
-                        Some(s) => Type::Struct(s.clone()),
-                        None => Type::Named(named),
-                    });
-                    continue;
-                }
-                _ => {
-                    let none = base.is_none()
-                        && signed.is_none()
-                        && size.is_none()
-                        && longs == 0
-                        && !plain;
-                    if !none || kind == Kind::Reserved {
-                        break;
-                    }
-                    base = Some(typedef(w).unwrap_or_else(|| Type::Named(w.to_string())));
-                }
+            if !self.specifier(w, kind, &mut s)? {
+                break;
             }
-            self.skip();
         }
-        if matches!(base, Some(Type::Float { .. }))
-            && (size.is_some() || longs > 0 || signed.is_some() || plain)
-        {
-            let span = start.to(self.last_span());
+        if matches!(s.base, Some(Type::Float { .. })) && s.is_number() {
+            let span = s.start.to(self.last_span());
             return Err(Diag::at(self.source, span, "this is no type")
                 .help("types of numbers in floating point are `float` and `double`"));
         }
         // `_Atomic` in parentheses, as herd's printer writes it: `(int volatile)*`.
-        let ty = match base {
+        let ty = match s.base {
             Some(ty) => ty,
-            None if size.is_some() || longs > 0 || signed.is_some() || plain => Type::Int {
-                bytes: size.unwrap_or(if longs > 0 { 8 } else { 4 }),
-                signed: signed.unwrap_or(true),
+            None if s.is_number() => Type::Int {
+                bytes: s.size.unwrap_or(if s.longs > 0 { 8 } else { 4 }),
+                signed: s.signed.unwrap_or(true),
             },
             None if self.is("(") && self.type_at(1, false) => {
                 self.skip();
@@ -422,8 +354,8 @@ impl<'a> Parser<'a> {
                 self.expect(")", "after the type")?;
                 while let Tok::Word(w, _) = self.peek() {
                     match w {
-                        "const" => constant = true,
-                        "volatile" => volatile = true,
+                        "const" => s.constant = true,
+                        "volatile" => s.volatile = true,
                         _ => break,
                     }
                     self.skip();
@@ -442,11 +374,99 @@ impl<'a> Parser<'a> {
                 });
             }
         };
-        if longs > 2 {
-            let span = start.to(self.last_span());
+        if s.longs > 2 {
+            let span = s.start.to(self.last_span());
             return Err(Diag::at(self.source, span, "`long` is written more than twice"));
         }
-        Ok(qualify(ty, constant, volatile, atomic))
+        Ok(qualify(ty, s.constant, s.volatile, s.atomic))
+    }
+
+    /// Takes one of the words before a declarator; false if this is none.
+    fn specifier(&mut self, w: &'a str, kind: Kind, s: &mut Specifiers) -> Result<bool> {
+        match w {
+            "const" | "__const" => s.constant = true,
+            "volatile" | "__volatile__" | "__volatile" => s.volatile = true,
+            // Locals are where a compiler likes to have them.
+            "register" | "auto" => {}
+            "static" => self.head.storage = Some(self.span()),
+            "global" | "__global" | "local" | "__local" if self.type_at(1, false) => {
+                self.head.space = Some(self.span());
+                self.head.local |= w.ends_with("local");
+            }
+            "extern" | "_Thread_local" | "__thread" => {
+                let message = format!("variables that are `{w}` are not read");
+                let help = "shared locations are parameters of the thread, or `static`";
+                return Err(self.unread(&message, help));
+            }
+            "inline" | "__inline" | "__inline__" => {
+                self.head.told.inline = true;
+                self.head.function = Some(self.span());
+            }
+            "restrict" | "__restrict" | "__restrict__" => {
+                return Err(self.unexpected("a type").help("`restrict` stands behind the `*`"));
+            }
+            "__attribute__" => {
+                self.head.function = Some(self.span());
+                self.attribute()?;
+                return Ok(true);
+            }
+            "std" if matches!(self.peek_at(1), Tok::Punct("::")) => self.skip(),
+            "_Atomic" if matches!(self.peek_at(1), Tok::Punct("(")) => {
+                self.skip();
+                self.skip();
+                s.base = Some(self.nested(Self::type_name)?);
+                s.atomic = true;
+                self.expect(")", "after the type that is atomic")?;
+                return Ok(true);
+            }
+            "_Atomic" => s.atomic = true,
+            "atomic" if matches!(self.peek_at(1), Tok::Punct("<")) => {
+                self.skip();
+                self.skip();
+                s.base = Some(self.nested(Self::type_name)?);
+                s.atomic = true;
+                self.expect(">", "after the type that is atomic")?;
+                return Ok(true);
+            }
+            "signed" | "__signed__" => s.signed = Some(true),
+            "unsigned" => s.signed = Some(false),
+            "char" => s.size = Some(1),
+            "short" => s.size = Some(2),
+            "int" => s.plain = true,
+            "long" => s.longs += 1,
+            "__int128" => s.size = Some(16),
+            "void" => s.base = Some(Type::Void),
+            "_Bool" => s.base = Some(Type::Named(BOOL.to_string())),
+            "double" if s.longs > 0 => {
+                let message = "values of type `long double` are not supported";
+                return Err(Diag::at(self.source, self.span(), message)
+                    .kind(FailureKind::Unsupported)
+                    .help("use `double`"));
+            }
+            "struct" | "union" | "enum" => {
+                self.skip();
+                let defines = matches!(self.peek_at(1), Tok::Punct("{")) || self.is("{");
+                if defines {
+                    return Err(no_definitions(self.source, s.start.to(self.last_span()), w));
+                }
+                let (name, _) = self.name(&format!("the name of the {w}"))?;
+                let named = format!("{w} {name}");
+                let defined = self.structs.iter().find(|s| s.name() == named);
+                s.base = Some(match defined {
+                    Some(s) => Type::Struct(s.clone()),
+                    None => Type::Named(named),
+                });
+                return Ok(true);
+            }
+            _ => {
+                if s.base.is_some() || s.is_number() || kind == Kind::Reserved {
+                    return Ok(false);
+                }
+                s.base = Some(typedef(w).unwrap_or_else(|| Type::Named(w.to_string())));
+            }
+        }
+        self.skip();
+        Ok(true)
     }
 
     /// `__attribute__((...))`, with attributes that leave the meaning as it is: each reaches the

@@ -8,14 +8,13 @@ mod told;
 
 pub use told::{Objects, seen, told};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::passes::Sure;
 
 /// The way in which the code is wrong, compared with the source.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// The access comes after an operation that it comes before in the source.
@@ -47,7 +46,7 @@ pub enum Change {
 }
 
 /// The mechanism of a bug.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mechanism {
     /// The target whose code is wrong; empty if a pass on intermediate code is shown to be at fault,
     /// which is the same for every target.

@@ -112,13 +112,13 @@ impl<'a> Op<'a> {
 /// Where the code has an access of the source.
 #[derive(Clone, Copy, Default)]
 struct Found {
-    read: Option<Place>,
-    written: Option<Place>,
+    read: Option<Position>,
+    written: Option<Position>,
 }
 
 /// The place of half an access in its thread's code.
 #[derive(Clone, Copy)]
-enum Place {
+enum Position {
     /// At this number.
     At(usize),
     /// With another value, so that it may be any of several.
@@ -128,8 +128,8 @@ enum Place {
 impl Found {
     fn places(&self) -> impl Iterator<Item = usize> {
         [self.read, self.written].into_iter().flatten().filter_map(|place| match place {
-            Place::At(n) => Some(n),
-            Place::Somewhere => None,
+            Position::At(n) => Some(n),
+            Position::Somewhere => None,
         })
     }
 
@@ -157,7 +157,7 @@ fn find(
     source: &[Op],
     code: &[Op],
     half: for<'a, 'b> fn(&'b Op<'a>) -> Option<&'a str>,
-) -> Vec<Option<Place>> {
+) -> Vec<Option<Position>> {
     let mut out = vec![None; source.len()];
     let mut used = vec![false; code.len()];
     for is_same in [true, false] {
@@ -167,7 +167,7 @@ fn find(
                 |c: &Op| c.place == op.place && half(c).is_some_and(|own| !is_same || own == value);
             if let Some(at) = (0..code.len()).find(|at| !used[*at] && fits(&code[*at])) {
                 used[at] = true;
-                *place = Some(if is_same { Place::At(at) } else { Place::Somewhere });
+                *place = Some(if is_same { Position::At(at) } else { Position::Somewhere });
             }
         }
     }
@@ -258,7 +258,8 @@ pub fn seen(source: &Execution) -> Option<Mechanism> {
     }
     let one = |way: (u16, usize, usize)| {
         let (ops, first, last) = on_way(source, way)?;
-        let place = |n: usize| Found { read: Some(Place::At(n)), written: Some(Place::At(n)) };
+        let place =
+            |n: usize| Found { read: Some(Position::At(n)), written: Some(Position::At(n)) };
         let found: Vec<Found> = (first..=last).map(place).collect();
         between(&ops[first..=last], &found)
     };

@@ -5,7 +5,7 @@ use super::{Advance, Hang, LOCK, MOST_EVENTS, Obstacle, Reservation, State, Tain
 use crate::expr::{Exprs, Var};
 use crate::path::{Kind, PathEvent, Taint};
 use crate::skeleton::initial_value;
-use crate::visible::Private;
+use crate::visible::{Excepted, Private};
 use litmake_ops::{Op, Tags, Temp, UnOp, Val, tag};
 
 /// One access: where, and how.
@@ -50,6 +50,13 @@ impl Unfolder<'_> {
         }
     }
 
+    fn excepted(&self) -> Excepted {
+        match self.limits.private {
+            Private::LeftOut(excepted) => excepted,
+            Private::Events => Excepted::default(),
+        }
+    }
+
     pub(super) fn is_private(&self, loc: u16) -> bool {
         self.private[usize::from(loc)] == Some(self.thread as u16)
     }
@@ -80,7 +87,7 @@ impl Unfolder<'_> {
             if hang.taint != Taint::NONE {
                 return Err(Obstacle::NotPrivate(loc));
             }
-            let addressed = matches!(self.limits.private, Private::LeftOut { addressed: true, .. });
+            let addressed = self.excepted().addressed;
             if addressed && state.events.iter().any(|e| e.addr != Taint::NONE) {
                 return Err(Obstacle::NotPrivate(loc));
             }
@@ -133,7 +140,7 @@ impl Unfolder<'_> {
             if writes.any(|(i, _)| (from.data | from.pick) >> i & 1 == 1) {
                 return Err(Obstacle::NotPrivate(loc));
             }
-            let once = matches!(self.limits.private, Private::LeftOut { once: true, .. });
+            let once = self.excepted().once;
             if once && state.private.holds(loc, off, size) {
                 return Err(Obstacle::NotPrivate(loc));
             }

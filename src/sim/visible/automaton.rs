@@ -33,6 +33,14 @@ enum Edge {
     Leaf(NodeId, State),
 }
 
+impl Edge {
+    fn to(&self) -> State {
+        match *self {
+            Edge::Free(_, to) | Edge::Leaf(_, to) => to,
+        }
+    }
+}
+
 pub struct Automaton {
     pub arcs: Vec<Vec<Arc>>,
     /// For each state, the tests after which a run may end there.
@@ -45,6 +53,8 @@ pub struct Automaton {
     pub inner: Vec<State>,
     /// For each state, the states of closures that it is as good as after tests.
     pub free: Vec<Vec<(Tests, State)>>,
+    /// All edges, of an automaton whose states are not merged.
+    edges: Vec<Vec<Edge>>,
 }
 
 /// Most states of an automaton.
@@ -65,6 +75,7 @@ impl Automaton {
     /// With `around`, of the relation's closure.
     pub fn new(facts: &Facts, rel: NodeId, around: bool) -> Result<Automaton, Irregular> {
         let mut automaton = Automaton::unmerged(facts, rel, around)?;
+        automaton.edges = Vec::new();
         automaton.merge();
         Ok(automaton)
     }
@@ -105,6 +116,43 @@ impl Automaton {
 
     pub fn is_loop(&self, state: State) -> bool {
         self.loops.iter().any(|(l, _)| *l == state)
+    }
+
+    /// The leaves on ways from a state back to it that pass neither the start nor the states `without`, of an automaton whose
+    /// states are not merged; and whether there is no leaf between one and the state, or a closure.
+    pub fn leaves_round(&self, state: State, without: &[State]) -> Vec<(NodeId, bool)> {
+        let inside = |from: State| {
+            let edges = self.edges[usize::from(from)].iter();
+            edges.filter(|e| e.to() != self.start && !without.contains(&e.to()))
+        };
+        let reached = |from: &[State], free: bool| {
+            let mut seen = vec![false; self.edges.len()];
+            let mut todo = from.to_vec();
+            while let Some(s) = todo.pop() {
+                if !std::mem::replace(&mut seen[usize::from(s)], true) {
+                    let next = inside(s).filter(|e| !free || matches!(e, Edge::Free(..)));
+                    todo.extend(next.map(Edge::to));
+                }
+            }
+            seen
+        };
+        let away = reached(&[state], false);
+        let comes_home = |s: State| reached(&[s], false)[usize::from(state)];
+        let round: Vec<State> =
+            (0..away.len() as State).filter(|s| away[usize::from(*s)] && comes_home(*s)).collect();
+        let closed = round.iter().copied().filter(|s| *s == state || self.is_loop(*s));
+        let first = reached(&closed.collect::<Vec<_>>(), true);
+        let mut out = Vec::new();
+        for from in &round {
+            for edge in inside(*from) {
+                if let Edge::Leaf(leaf, to) = *edge
+                    && round.contains(&to)
+                {
+                    out.push((leaf, first[usize::from(*from)]));
+                }
+            }
+        }
+        out
     }
 }
 
@@ -336,6 +384,7 @@ impl Builder<'_, '_> {
             loops: self.loops.clone(),
             inner: self.inner.clone(),
             free: vec![Vec::new(); n],
+            edges: self.edges.clone(),
         };
         let mut todo = vec![start];
         let mut seen = vec![false; n];

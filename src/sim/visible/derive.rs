@@ -25,7 +25,8 @@
 //!
 //! Every run of an execution is among those that are followed: where one begins, where a step may come from another
 //! thread, and where a closure with such steps starts again, runs are followed anew, remembering that event
-//! alone. To remember less is safe, since then less is certain.
+//! alone. To remember less is safe, since then less is certain; so a run stands for all that remember more. Of the steps along
+//! program order it is remembered only which can still be made: whatever follows makes them.
 //!
 //! *Cycles.* A run that stands in for a cycle does not pass the start of the automaton where the cycle did so at private
 //! events only. It is a cycle all the same: whatever else comes round in the automaton leads forward in program order at
@@ -39,7 +40,7 @@ mod order;
 mod rounds;
 mod runs;
 
-use super::Private;
+use super::Excepted;
 use super::automaton::{Automaton, State, Tests};
 use super::facts::{
     DEPENDENCIES, Event, Facts, Kind, Link, Near, Pair, PrivatePair, Truth, private_pairs,
@@ -62,6 +63,8 @@ pub struct Stuck {
     pub annotations: Tags,
     /// It goes through a place that is written more than once.
     pub twice: bool,
+    /// It goes through a private read after an access whose address depends on a read.
+    pub addressed: bool,
 }
 
 /// States at an event, another event, and how the first is related to it.
@@ -88,6 +91,7 @@ struct Step {
 pub struct Derivation<'p> {
     pub facts: Facts<'p>,
     once: bool,
+    addressed: bool,
     pairs: Vec<PrivatePair>,
     forward: FxHashMap<NodeId, bool>,
     /// Whether a leaf can relate events of two kinds, in one of the ways in which they can be linked.
@@ -98,16 +102,12 @@ pub struct Derivation<'p> {
 }
 
 impl<'p> Derivation<'p> {
-    pub fn new(
-        plan: &'p Plan,
-        arch: Arch,
-        without: Tags,
-        once: bool,
-        most: usize,
-    ) -> Derivation<'p> {
+    pub fn new(plan: &'p Plan, arch: Arch, excepted: Excepted, most: usize) -> Derivation<'p> {
+        let Excepted { unless, once, addressed } = excepted;
         Derivation {
-            facts: Facts::new(plan, arch, without),
+            facts: Facts::new(plan, arch, unless),
             once,
+            addressed,
             pairs: private_pairs(),
             forward: FxHashMap::default(),
             possible: RefCell::default(),
@@ -153,7 +153,7 @@ impl<'p> Derivation<'p> {
         let rule = Rule { automaton, shape, resets, certain: RefCell::default(), steps };
         self.steps_are_kept(&rule)?;
         if around {
-            self.cycles_come_round(&rule)?;
+            self.cycles_come_round(node)?;
         }
         self.starts_in_private(&rule)?;
         self.explore(&rule)
@@ -279,20 +279,22 @@ impl<'p> Derivation<'p> {
 pub const MOST_RUNS: usize = 1_000;
 
 /// The events of private memory that executions can do without under a model, if that is shown within so many runs for each
-/// exception. Threads with annotations of `unless` are not looked at.
-pub fn left_out(plan: &Plan, arch: Arch, unless: Tags, most: usize) -> Option<Private> {
+/// set of exceptions. The first set is given.
+pub fn left_out(plan: &Plan, arch: Arch, first: Excepted, most: usize) -> Option<Excepted> {
     if !keeps_private_order(plan, arch) {
         return None;
     }
-    let (mut unless, mut once) = (unless, false);
+    let mut excepted = first;
     loop {
-        let Err(stuck) = Derivation::new(plan, arch, unless, once, most).all_checks() else {
-            return Some(Private::LeftOut { unless, once, addressed: false });
+        let Err(stuck) = Derivation::new(plan, arch, excepted, most).all_checks() else {
+            return Some(excepted);
         };
-        if stuck.twice && !once {
-            once = true;
-        } else if stuck.annotations.without(unless) != Tags::NONE {
-            unless = unless | stuck.annotations;
+        if stuck.twice && !excepted.once {
+            excepted.once = true;
+        } else if stuck.annotations.without(excepted.unless) != Tags::NONE {
+            excepted.unless = excepted.unless | stuck.annotations;
+        } else if stuck.addressed && !excepted.addressed {
+            excepted.addressed = true;
         } else {
             return None;
         }

@@ -21,10 +21,25 @@ use litmake_ops::{Tags, tag};
 pub enum Private {
     /// It makes events like any memory.
     Events,
-    /// It makes none, except in threads that have one of these annotations; with `once`, except for
-    /// a location that is written twice at the same place; and with `addressed`, except for one that is read
-    /// after an access whose address depends on a read.
-    LeftOut { unless: Tags, once: bool, addressed: bool },
+    /// It makes none, but for exceptions.
+    LeftOut(Excepted),
+}
+
+/// Private memory that makes events under a model that can do without other private memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excepted {
+    /// That of threads with one of these annotations.
+    pub unless: Tags,
+    /// A location that is written twice at the same place.
+    pub once: bool,
+    /// A location that is read after an access whose address depends on a read.
+    pub addressed: bool,
+}
+
+impl Excepted {
+    const fn unless(unless: Tags) -> Excepted {
+        Excepted { unless, once: false, addressed: false }
+    }
 }
 
 /// Whether a built-in model can see private memory, for the models for which [`derive`] does not show it, with the
@@ -37,46 +52,45 @@ pub enum Private {
 /// nothing in another thread communicates with P. The question for each model is therefore: if X and Y
 /// are ordered through private events, are they ordered without them? Dependencies through
 /// private memory are kept as direct ones from X to Y, like those through registers.
-fn argued(model: &str) -> Option<Private> {
-    let unless = |unless| Some(Private::LeftOut { unless, once: false, addressed: false });
+fn argued(model: &str) -> Option<Excepted> {
     match model {
         // Program order is part of happens-before, which is transitive. A private access is not
         // atomic, so that it synchronises with nothing, and its reads-from and coherence stay in its
         // thread. The order of sequentially consistent accesses looks at accesses of that
         // annotation, at happens-before, and at what communicates between threads.
-        "llvm" | "llvm-lb" | "llvm-undef" => unless(Tags::NONE),
+        "llvm" | "llvm-lb" | "llvm-undef" => Some(Excepted::default()),
         // A private access is not atomic, so that it synchronizes with nothing. Happens-before has it by program
         // order, which is transitive, and by semantics that list its storage class: what they order before it and
         // after it they order directly. Availability and visibility operations do not go through an access without
         // annotations. The order of sequentially consistent operations goes through it by program order, or by
         // communication within its thread, which agrees with program order. It has no race.
-        "spirv" | "spirv-opencl" => unless(Tags::NONE),
+        "spirv" | "spirv-opencl" => Some(Excepted::default()),
         // Program order is part of causality order, which is transitive. A private access is weak, so that
         // it is in no pattern, and its reads-from and coherence stay in its thread.
-        "ptx" => unless(Tags::NONE),
+        "ptx" => Some(Excepted::default()),
         // A read X comes before a private write by a dependency. A Y that comes after this write
         // and not after X is ordered by a fence for writes alone; threads with such a fence are
         // excepted. A private read comes after X by a dependency through memory. What this read
         // orders, X orders as well, except by dependencies, which are kept. Control
-        // dependencies order writes: the private one and all later ones alike. Armv7's `cc` contains dependencies but no program order at one place. It also contains
-        // all that comes after an access whose address depends on a read: a private read that comes there is
-        // ordered after the first read, and what a branch on it and an ISB order after it is, too.
-        "armv7" => Some(Private::LeftOut { unless: STORES, once: false, addressed: true }),
+        // dependencies order writes: the private one and all later ones alike. `cc` contains dependencies but no
+        // program order at one place. It also contains all that comes after an access whose address depends on a
+        // read: a private read that comes there is ordered after the first read, and what a branch on it and an ISB
+        // order after it is, too. For threads without a fence that orders everything this is derived in a test.
+        "armv7" => Some(Excepted { addressed: true, ..Excepted::unless(STORES) }),
         // As for Armv7, with EIEIO as the fence for writes alone, and ISYNC. But `cc` contains program order
         // at one place, too: a place that is written twice passes on the order of its first content,
         // though no value flows.
-        "ppc" => Some(Private::LeftOut { unless: tag::EIEIO, once: true, addressed: true }),
+        "ppc" => Some(Excepted { unless: tag::EIEIO, once: true, addressed: true }),
         _ => None,
     }
 }
 
 /// What [`derive`] shows for large built-in models, with more runs than a process has time for. A test derives it anew.
-fn derived(model: &str) -> Option<Private> {
-    let unless = |unless| Some(Private::LeftOut { unless, once: false, addressed: false });
+fn derived(model: &str) -> Option<Excepted> {
     match model {
         // Fences for writes alone, and reads that fences for reads do not see: where the value of such a read goes through
         // private memory, the private read is seen by these fences.
-        "aarch64" => unless(
+        "aarch64" => Some(Excepted::unless(
             tag::DMB_ST
                 | tag::DMB_ISHST
                 | tag::DMB_OSHST
@@ -84,8 +98,8 @@ fn derived(model: &str) -> Option<Private> {
                 | tag::DSB_ISHST
                 | tag::DSB_OSHST
                 | tag::NoRet,
-        ),
-        "aarch32" => unless(STORES),
+        )),
+        "aarch32" => Some(Excepted::unless(STORES)),
         _ => None,
     }
 }
@@ -143,7 +157,7 @@ impl Private {
             name => name,
         };
         let known = name.and_then(|name| derived(name).or_else(|| argued(name)));
-        let now = || derive::left_out(plan, arch, Tags::NONE, derive::MOST_RUNS);
-        known.or_else(now).unwrap_or(Private::Events)
+        let now = || derive::left_out(plan, arch, Excepted::default(), derive::MOST_RUNS);
+        known.or_else(now).map_or(Private::Events, Private::LeftOut)
     }
 }

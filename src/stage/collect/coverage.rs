@@ -8,7 +8,7 @@ use litmake_devices::record::Record;
 use litmake_engine::rows::State;
 use litmake_engine::run::Root;
 use litmake_pipeline::kinds::Kind;
-use litmake_report::coverage::{Coverage, Gather, Known};
+use litmake_report::coverage::{Coverage, Gather, TestNumber};
 
 /// The tests that were judged, and those that differ. None if nothing was judged.
 pub fn coverage(run: &Ran) -> Option<Coverage> {
@@ -34,15 +34,15 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
             }
             (None, []) if matches!(node.kind, Kind::Run(_)) => {
                 // The tests of a device are listed under its name, like its findings.
-                let differs: HashSet<Known> =
+                let differs: HashSet<TestNumber> =
                     tests.into_iter().filter(|(_, differs)| *differs).map(|(t, _)| t).collect();
-                let mut devices: BTreeMap<String, Vec<(Known, bool)>> = BTreeMap::new();
+                let mut devices: BTreeMap<String, Vec<(TestNumber, bool)>> = BTreeMap::new();
                 let read =
                     |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
                 each_row(
                     run.engine,
                     at,
-                    &mut super::Known::default(),
+                    &mut super::Decoded::default(),
                     read,
                     |name, record: &Record| {
                         let test = out.test(name);
@@ -66,14 +66,14 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
 
 /// The lists of tests so far. The comparisons of a campaign share a list.
 #[derive(Default)]
-struct Lists(Vec<(Arc<Root>, Arc<[Known]>)>);
+struct Lists(Vec<(Arc<Root>, Arc<[TestNumber]>)>);
 
 impl Lists {
-    fn known(&mut self, root: &Arc<Root>, all: &mut Gather) -> Arc<[Known]> {
+    fn known(&mut self, root: &Arc<Root>, all: &mut Gather) -> Arc<[TestNumber]> {
         if let Some((_, known)) = self.0.iter().find(|(r, _)| Arc::ptr_eq(r, root)) {
             return known.clone();
         }
-        let known: Arc<[Known]> = root.entries.iter().map(|e| all.test(&e.name)).collect();
+        let known: Arc<[TestNumber]> = root.entries.iter().map(|e| all.test(&e.name)).collect();
         self.0.push((root.clone(), known.clone()));
         known
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::changed::differ;
 use super::super::diff::Change;
 use super::super::items::read_test;
-use super::{Known, Ran, Reported, each_row};
+use super::{Decoded, Ran, Reported, each_row};
 use litmake_engine::rows::Cell;
 use litmake_litmus::c::print_function;
 use litmake_litmus::{Body, Test};
@@ -39,7 +39,7 @@ fn changes(run: &Ran, i: usize) -> Changes {
         threads: threads(run, i),
         ..Changes::default()
     };
-    let known = &mut Known::default();
+    let known = &mut Decoded::default();
     each_row(run.engine, run.built.node_of[i], known, Change::decode, |test, change| {
         out.compared += 1;
         out.code += u64::from(change.code);

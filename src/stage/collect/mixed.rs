@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::link::Links;
 use super::super::mixes::{Fault, Mixed};
+use super::super::split::by;
 use super::{Ran, content, family, label};
 use litmake_base::plain;
 use litmake_engine::run::Engine;
@@ -42,8 +42,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
     let node = &built.graph.nodes[at];
     let Some(target) = node.joined.first().copied() else { return Vec::new() };
     let list = built.graph.root(target);
-    let links = built.shared.get::<Links>();
-    let Some(mixes) = links.and_then(|l| l.0.get(&list)) else { return Vec::new() };
+    let Some(mixes) = built.links.get(&list) else { return Vec::new() };
     let model = |input: usize| run.model(i, input);
     let mut simulated = BTreeMap::new();
     if let Some(root) = engine.root_table(target) {
@@ -58,7 +57,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
     let stage = Stage {
         engine,
         label: node.label.clone(),
-        by: mixes.by,
+        by: by(mixes.by),
         profiles: plan.nodes[mixes.plan].mixed.iter().map(|p| p.name.clone()).collect(),
         mixed: &plan.nodes[mixes.plan].mixed,
         model_source: model(0).unwrap_or_else(|| "rc11".into()),

@@ -31,7 +31,7 @@ use litmake_engine::run::{Engine, Found};
 use litmake_generate::REPEATED;
 use litmake_litmus::{self as litmus, canon};
 use litmake_pipeline::kinds::Kind;
-use litmake_pipeline::plan::Plan;
+use litmake_pipeline::plan::{Node, Plan};
 use litmake_profile::Profile;
 use litmake_report::baseline::Seen;
 use litmake_report::bugs::{Bugs, Rank, rank};
@@ -81,7 +81,7 @@ impl Collected {
 }
 
 /// Decoded results, by the digests of their contents.
-type Known<T> = FxHashMap<Digest, Rc<T>>;
+type Decoded<T> = FxHashMap<Digest, Rc<T>>;
 
 /// So many decoded results are kept, for campaigns in which all differ.
 const MOST_KNOWN: usize = 1 << 16;
@@ -95,7 +95,7 @@ pub struct Ran<'a> {
     /// The engine that ran it, with the results.
     pub engine: &'a Engine<'a>,
     /// The verdicts of comparisons, of which a campaign has few different ones.
-    verdicts: RefCell<Known<Verdict>>,
+    verdicts: RefCell<Decoded<Verdict>>,
 }
 
 /// Adds findings and files of a kind to the report, beside its counts. The options of some kinds
@@ -145,53 +145,12 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         .into_iter()
         .map(|found| Failed { failure: found.failure(), node: found.node, item: found.item })
         .partition(|f| f.failure.kind == FailureKind::LeftOut);
-    let is_part = engine.options.part.is_some_and(|(_, n)| n > 1);
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
     for (at, i) in built.of_plan.iter().enumerate() {
         parts[*i].push(at);
     }
     for (node, parts) in plan.nodes.iter().zip(parts) {
-        let mut stage = report::Stage {
-            name: node.label.clone(),
-            kind: node.kind.name().to_string(),
-            ..report::Stage::default()
-        };
-        let (mut executed, mut elsewhere, mut fetched, mut seconds) = (0, 0, 0, 0.0);
-        for at in parts {
-            // A list of parts is the output of the node before it, and a result that is not stored
-            // is made when it is read. Neither is a task.
-            match &built.graph.nodes[at].work {
-                Work::Parts => continue,
-                Work::Map(work) if !work.keeps() => continue,
-                _ => {}
-            }
-            let summary = engine.summary(at);
-            // A failure of an earlier node counts only there.
-            stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
-            executed += summary.executed;
-            elsewhere += summary.elsewhere;
-            fetched += summary.fetched;
-            seconds += summary.time.as_secs_f64();
-            // A stage may have two nodes: the one with more tasks does the work.
-            stage.tasks = stage.tasks.max(summary.tasks);
-            if is_part {
-                stage.distinct = distinct(engine, at, &failed).or(stage.distinct);
-            }
-            // A broken item is passed on as broken, and counts as skipped there.
-            let own = |f: &&Failed| f.node == at && f.failure.is_broken();
-            let skipped =
-                summary.skipped + summary.broke - failed.iter().filter(own).count() as u64;
-            stage.skipped = stage.skipped.max(skipped);
-            for (why, n) in dropped(built, engine, at, &left_out, &mut stage.considered) {
-                *stage.dropped.entry(why).or_default() += n;
-            }
-        }
-        stage.executed = Some(executed);
-        stage.elsewhere = engine.options.elsewhere.is_some().then_some(elsewhere);
-        stage.cached = Some(stage.tasks.saturating_sub(executed + stage.skipped));
-        stage.fetched = engine.options.remote.is_some().then_some(fetched);
-        stage.seconds = Some((seconds * 1000.0).round() / 1000.0);
-        out.stages.push(stage);
+        out.stages.push(counted(run, node, parts, &failed, &left_out));
     }
     let mut bugs = Bugs::new(occurrences, repeats(plan));
     let mut open = Vec::new();
@@ -223,6 +182,80 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             ..Error::default()
         }));
     }
+    out.errors.extend(errors_of(run, failed));
+    // If a test itself is wrong, the errors of compilers and comparisons about it add nothing.
+    let wrong = out.errors.iter().filter(|e| e.cause == Cause::Input);
+    let wrong: BTreeSet<String> = wrong.map(|e| e.test.clone()).collect();
+    let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
+    out.errors.retain(|e| e.cause == Cause::Input || is_broken(e.kind) || !wrong.contains(&e.test));
+    for error in engine.take_errors() {
+        let message = error.to_string();
+        out.errors.push(Error {
+            // Outputs say themselves that it is an error.
+            message: message.strip_prefix("error: ").map_or(message.clone(), String::from),
+            cause: Cause::Input,
+            ..Error::default()
+        });
+    }
+    Collected { report: out, bugs, origins, open, mixes }
+}
+
+/// What became of the tasks of a stage, over the nodes of the graph that are its parts.
+fn counted(
+    run: &Ran,
+    node: &Node,
+    parts: Vec<usize>,
+    failed: &[Failed],
+    left_out: &[Failed],
+) -> report::Stage {
+    let Ran { built, engine, .. } = run;
+    let is_part = engine.options.part.is_some_and(|(_, n)| n > 1);
+    let mut stage = report::Stage {
+        name: node.label.clone(),
+        kind: node.kind.name().to_string(),
+        ..report::Stage::default()
+    };
+    let (mut executed, mut elsewhere, mut fetched, mut seconds) = (0, 0, 0, 0.0);
+    for at in parts {
+        // A list of parts is the output of the node before it, and a result that is not stored
+        // is made when it is read. Neither is a task.
+        match &built.graph.nodes[at].work {
+            Work::Parts => continue,
+            Work::Map(work) if !work.keeps() => continue,
+            _ => {}
+        }
+        let summary = engine.summary(at);
+        // A failure of an earlier node counts only there.
+        stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
+        executed += summary.executed;
+        elsewhere += summary.elsewhere;
+        fetched += summary.fetched;
+        seconds += summary.time.as_secs_f64();
+        // A stage may have two nodes: the one with more tasks does the work.
+        stage.tasks = stage.tasks.max(summary.tasks);
+        if is_part {
+            stage.distinct = distinct(engine, at, failed).or(stage.distinct);
+        }
+        // A broken item is passed on as broken, and counts as skipped there.
+        let own = |f: &&Failed| f.node == at && f.failure.is_broken();
+        let skipped = summary.skipped + summary.broke - failed.iter().filter(own).count() as u64;
+        stage.skipped = stage.skipped.max(skipped);
+        for (why, n) in dropped(built, engine, at, left_out, &mut stage.considered) {
+            *stage.dropped.entry(why).or_default() += n;
+        }
+    }
+    stage.executed = Some(executed);
+    stage.elsewhere = engine.options.elsewhere.is_some().then_some(elsewhere);
+    stage.cached = Some(stage.tasks.saturating_sub(executed + stage.skipped));
+    stage.fetched = engine.options.remote.is_some().then_some(fetched);
+    stage.seconds = Some((seconds * 1000.0).round() / 1000.0);
+    stage
+}
+
+/// The errors of items that failed, each once.
+fn errors_of(run: &Ran, failed: Vec<Failed>) -> Vec<Error> {
+    let Ran { plan, built, engine, .. } = run;
+    let mut errors = Vec::new();
     let mut said = BTreeSet::new();
     let mut missing = BTreeSet::new();
     for Failed { node, item, failure } in failed {
@@ -271,7 +304,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         }
         // Outputs say themselves that it is an error.
         let message = message.strip_prefix("error: ").map_or(message.clone(), String::from);
-        out.errors.push(Error {
+        errors.push(Error {
             stage: label.clone(),
             message,
             test: test.to_string(),
@@ -280,21 +313,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             ..Error::default()
         });
     }
-    // If a test itself is wrong, the errors of compilers and comparisons about it add nothing.
-    let wrong = out.errors.iter().filter(|e| e.cause == Cause::Input);
-    let wrong: BTreeSet<String> = wrong.map(|e| e.test.clone()).collect();
-    let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
-    out.errors.retain(|e| e.cause == Cause::Input || is_broken(e.kind) || !wrong.contains(&e.test));
-    for error in engine.take_errors() {
-        let message = error.to_string();
-        out.errors.push(Error {
-            // Outputs say themselves that it is an error.
-            message: message.strip_prefix("error: ").map_or(message.clone(), String::from),
-            cause: Cause::Input,
-            ..Error::default()
-        });
-    }
-    Collected { report: out, bugs, origins, open, mixes }
+    errors
 }
 
 /// The distinct items of a node, and those that failed. None if the node's items have names of their
@@ -365,7 +384,7 @@ fn dropped(
 
 /// A decoded result: a known one, or one that is read now.
 fn decoded<T>(
-    known: &mut Known<T>,
+    known: &mut Decoded<T>,
     digest: Digest,
     read: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Rc<T>, Failure> {
@@ -384,7 +403,7 @@ fn decoded<T>(
 fn each_row<T>(
     engine: &Engine,
     node: usize,
-    known: &mut Known<T>,
+    known: &mut Decoded<T>,
     decode: impl Fn(&[u8]) -> Result<T, Failure>,
     mut f: impl FnMut(&str, &T),
 ) {
@@ -443,7 +462,7 @@ impl<'a> Ran<'a> {
         for (i, node) in self.plan.nodes.iter().enumerate() {
             let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { continue };
             let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
-            let known = &mut Known::default();
+            let known = &mut Decoded::default();
             each_row(self.engine, self.built.node_of[i], known, text, |name, text| {
                 f(profile, name, text);
             });

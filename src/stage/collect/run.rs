@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::items::relative;
 use super::super::run::{cpu, gpu};
-use super::{Known, Ran, Reported, content, each_row};
+use super::{Decoded, Ran, Reported, content, each_row};
 use litmake_base::plain;
 use litmake_devices::record::{Record, results};
 use litmake_engine::run::Found;
@@ -41,7 +41,7 @@ impl Reported for Run {
             each_row(
                 run.engine,
                 run.built.node_of[i],
-                &mut Known::default(),
+                &mut Decoded::default(),
                 read,
                 |_, record: &Record| {
                     speeds.extend(record.speed.clone());
@@ -63,7 +63,7 @@ impl Reported for Run {
         each_row(
             run.engine,
             run.built.node_of[i],
-            &mut Known::default(),
+            &mut Decoded::default(),
             read,
             |_, record: &Record| {
                 records.push(record.clone());

@@ -11,7 +11,7 @@
 //! A mix in which one profile made every part is a difference of that profile like any other. Most
 //! of these show if the test is compiled as a whole, and are then checked in that way.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ const TOGETHER: usize = 256;
 const FORMS: usize = 1000;
 
 /// A bug that was reduced.
-struct Known {
+struct ReducedBug {
     bug: usize,
     class: Class,
     family: String,
@@ -99,6 +99,39 @@ struct Case {
     form: u64,
 }
 
+/// The state of an investigation.
+struct Search<'a, 'r> {
+    run: &'a Ran<'r>,
+    budget: Budget,
+    started: Instant,
+    /// Says how many differences are done, and the test of the next one.
+    tell: &'a dyn Fn(u64, &str),
+    done: u64,
+    /// So many tests may still be asked whether they show a known bug.
+    questions: usize,
+    known: Vec<ReducedBug>,
+    /// How many differences of each stage were reduced.
+    tried: BTreeMap<usize, u64>,
+    /// The needs and the form of the tests that were asked.
+    kinds: HashMap<At, (Option<Needs>, u64)>,
+    /// The tests that are bugs of their own, since nothing is reduced.
+    forms: usize,
+    /// Bugs whose tests have no form in common, by class and family.
+    survivors: BTreeMap<(Class, String), usize>,
+}
+
+/// What came of looking at a difference.
+enum Looked {
+    /// It is no difference any more.
+    Gone,
+    /// It may not be reduced.
+    Waits,
+    /// It is an occurrence of a bug.
+    Is(usize),
+    /// It is the first of a bug.
+    New(Box<ReducedBug>),
+}
+
 /// A reduced difference.
 struct Smaller {
     form: u64,
@@ -111,183 +144,57 @@ impl Investigator<'_> {
     /// Finds the bug of each open difference.
     pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
         let listener = self.listener;
-        let started = Instant::now();
-        let alone = |(_, f, _): &(usize, Finding, Option<usize>)| {
-            f.class == Class::Concurrency && f.label.is_empty()
-        };
-        let mixes = (0..found.mixes.len()).filter(|i| alone(&found.mixes[*i])).map(At::Mix);
-        let mut all: Vec<At> = (0..found.open.len()).map(At::Open).chain(mixes).collect();
-        // Small tests come first: they reduce quickly, and to the same form as large ones.
-        // Differences of whole tests come before mixes.
-        let name = |o: &Open| {
-            let root = run.engine.root_table(o.node);
-            root.map(|r| r.rows(o.shard)[o.row].name.to_string())
-        };
-        all.sort_by_cached_key(|at| match at {
-            At::Open(i) => {
-                let o = &found.open[*i];
-                (false, o.rank, name(o), o.node, Vec::new())
-            }
-            At::Mix(i) => {
-                let (stage, f, _) = &found.mixes[*i];
-                let rank = rank(&f.test, &f.outcomes);
-                (true, rank, Some(f.test.clone()), *stage, f.profiles.clone())
-            }
-        });
+        let all = in_order(found, run);
         let of = (all.len() + found.mixes.len()) as u64;
         let tell = |done: u64, test: &str| {
             if of > 0 {
                 listener.event(&Event::Investigating { done, findings: of, test });
             }
         };
-        let mut done = 0;
-        let mut questions = budget.questions;
-        let mut known: Vec<Known> = Vec::new();
+        let mut search = Search {
+            run,
+            budget,
+            started: Instant::now(),
+            tell: &tell,
+            done: 0,
+            questions: budget.questions,
+            known: Vec::new(),
+            tried: BTreeMap::new(),
+            kinds: HashMap::new(),
+            forms: 0,
+            survivors: BTreeMap::new(),
+        };
         // `left` are the differences that were not looked at yet; `waiting` may not be reduced any
         // more.
-        let mut left: std::collections::VecDeque<At> = all.into();
+        let mut left: VecDeque<At> = all.into();
         let mut waiting: Vec<At> = Vec::new();
-        let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut kinds: HashMap<At, (Option<Needs>, u64)> = HashMap::new();
-        let mut forms = 0;
-        // Bugs whose tests have no form in common, by class and family.
-        let mut survivors: BTreeMap<(Class, String), usize> = BTreeMap::new();
         while let Some(first) = left.pop_front() {
-            if self.context.stopped() || started.elapsed() > budget.time {
+            if self.is_over(&search) {
                 waiting.push(first);
                 break;
             }
-            let Some((stage, finding)) = first.difference(found, run) else { continue };
-            tell(done, &finding.test);
-            let most = self.most(stage);
-            let count = tried.entry(stage).or_default();
-            if most == 0 {
-                // Nothing is reduced: each test is a bug, whatever its name.
-                forms += 1;
-                if forms > FORMS {
-                    waiting.push(first);
-                    continue;
+            match self.look(&mut search, found, first) {
+                Looked::Gone => {}
+                Looked::Waits => waiting.push(first),
+                Looked::Is(bug) => {
+                    search.done += 1;
+                    *first.bug(found) = Some(bug);
                 }
-                let way = self.alone(stage, &finding);
-                let finding = run.example(stage, finding);
-                let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
-                let finding = Finding { mechanism, ..finding };
-                let bug = add(found, stage, finding, &|f| form(&f.source));
-                *first.bug(found) = Some(bug);
-                done += 1;
-                continue;
-            }
-            let way = self.alone(stage, &finding);
-            let hidden = way.as_ref().is_some_and(|way| {
-                let test = self.source(&way.0, &finding, run);
-                test.is_some_and(|test| self.survives(way, &finding, &test))
-            });
-            let kind = (finding.class, finding.family.clone());
-            if let (true, Some(bug)) = (hidden, survivors.get(&kind)) {
-                found
-                    .bugs
-                    .count(*bug, &finding.test, &finding.profiles, || finding.outcomes.clone());
-                *first.bug(found) = Some(*bug);
-                done += 1;
-                continue;
-            }
-            if *count >= most {
-                waiting.push(first);
-                continue;
-            }
-            *count += 1;
-            let finding = run.example(stage, finding);
-            let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run));
-            if self.context.stopped() {
-                waiting.push(first);
-                break;
-            }
-            done += 1;
-            let Some(smaller) = smaller else {
-                // The difference does not show again, or there is no way to take the test apart.
-                let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
-                let finding = Finding { mechanism, ..finding };
-                let bug = add(found, stage, finding, &|f| form(&f.source));
-                *first.bug(found) = Some(bug);
-                continue;
-            };
-            let (class, family) = (finding.class, finding.family.clone());
-            if hidden {
-                let reduced = smaller.reduced;
-                let finding = Finding {
-                    reproducer: reduced.source.clone(),
-                    reduced: Some(reduced),
-                    cause: hidden::CAUSE.to_string(),
-                    mechanism: Some(hidden::mechanism()),
-                    ..finding
-                };
-                let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
-                *first.bug(found) = Some(bug);
-                survivors.insert(kind, bug);
-                continue;
-            }
-            // The reduced test may show an earlier bug that other operations hid.
-            let earlier = self.within_reduced(&known, stage, &finding, &smaller.test);
-            if let Some(bug) = earlier {
-                let profiles = &finding.profiles;
-                found.bugs.count(bug, &finding.test, profiles, || finding.outcomes.clone());
-                *first.bug(found) = Some(bug);
-                continue;
-            }
-            let Smaller { form: of_test, reduced, test, core } = smaller;
-            let finding = match way {
-                Some((Chain { parts: None, .. }, _)) => without_mix(finding),
-                _ => finding,
-            };
-            let finding = Finding {
-                reproducer: reduced.source.clone(),
-                reduced: Some(reduced),
-                cause: cause(&test, &core),
-                ..finding
-            };
-            let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
-            let finding = Finding { mechanism: mechanism.clone(), ..finding };
-            let key = core.key.clone();
-            let bug = add(found, stage, finding, &|_| key.clone());
-            *first.bug(found) = Some(bug);
-            let needs = Needs::of_core(&core);
-            known.push(Known { bug, class, family, form: of_test, mechanism, test, core, needs });
-            // Checks the open differences against the new bug.
-            let newest = known.len() - 1;
-            let mut cases: Vec<Case> = Vec::new();
-            let open: Vec<At> = left.iter().chain(&waiting).copied().collect();
-            for i in open {
-                let Some((stage, finding)) = i.difference(found, run) else { continue };
-                if (finding.class, &finding.family) != (class, &known[newest].family) {
-                    continue;
-                }
-                let known_kind = kinds.get(&i).copied();
-                if let Some((Some(needs), form)) = known_kind
-                    && !needs.has(known[newest].needs)
-                    && form != known[newest].form
-                {
-                    continue;
-                }
-                let (needs, form) = known_kind.unwrap_or((None, 0));
-                cases.push(Case { open: i, stage, finding, needs, form });
-                if cases.len() == TOGETHER {
-                    let asked =
-                        self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
-                    done += asked;
-                    cases.clear();
-                    tell(done, &found.bugs.finding(known[newest].bug).test);
-                    if questions == 0 || self.context.stopped() || started.elapsed() > budget.time {
-                        break;
-                    }
+                Looked::New(known) => {
+                    search.done += 1;
+                    *first.bug(found) = Some(known.bug);
+                    let open: Vec<At> = left.iter().chain(&waiting).copied().collect();
+                    self.against(&mut search, found, &known, open);
+                    search.known.push(*known);
+                    let mut is_open = |at: &At| at.bug(found).is_none();
+                    left.retain(&mut is_open);
+                    waiting.retain(&mut is_open);
                 }
             }
-            done += self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
-            let mut is_open = |at: &At| at.bug(found).is_none();
-            left.retain(&mut is_open);
-            waiting.retain(&mut is_open);
         }
         waiting.extend(left);
-        self.mixes(found, &started, budget, &|n, test| tell(done + n, test));
+        let done = search.done;
+        self.mixes(found, &search.started, budget, &|n, test| tell(done + n, test));
         let mut rest = Rest::new(found.report.kept_occurrences);
         for at in waiting {
             // Mixes follow below.
@@ -303,10 +210,136 @@ impl Investigator<'_> {
         tell(of, "");
     }
 
+    fn is_over(&self, search: &Search) -> bool {
+        self.context.stopped() || search.started.elapsed() > search.budget.time
+    }
+
+    /// Finds the bug of one difference, by reducing its test.
+    fn look(&mut self, search: &mut Search, found: &mut Collected, first: At) -> Looked {
+        let run = search.run;
+        let Some((stage, finding)) = first.difference(found, run) else { return Looked::Gone };
+        (search.tell)(search.done, &finding.test);
+        let most = self.most(stage);
+        let way = self.alone(stage, &finding);
+        if most == 0 {
+            // Nothing is reduced: each test is a bug, whatever its name.
+            search.forms += 1;
+            if search.forms > FORMS {
+                return Looked::Waits;
+            }
+            return self.described(found, stage, run.example(stage, finding), way);
+        }
+        let hidden = way.as_ref().is_some_and(|way| {
+            let test = self.source(&way.0, &finding, run);
+            test.is_some_and(|test| self.survives(way, &finding, &test))
+        });
+        let kind = (finding.class, finding.family.clone());
+        if let (true, Some(bug)) = (hidden, search.survivors.get(&kind)) {
+            return Looked::Is(count(found, *bug, &finding));
+        }
+        let tried = search.tried.entry(stage).or_default();
+        if *tried >= most {
+            return Looked::Waits;
+        }
+        *tried += 1;
+        let finding = run.example(stage, finding);
+        let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run));
+        if self.context.stopped() {
+            return Looked::Waits;
+        }
+        let Some(smaller) = smaller else {
+            // The difference does not show again, or there is no way to take the test apart.
+            return self.described(found, stage, finding, way);
+        };
+        if hidden {
+            let reduced = smaller.reduced;
+            let finding = Finding {
+                reproducer: reduced.source.clone(),
+                reduced: Some(reduced),
+                cause: hidden::CAUSE.to_string(),
+                mechanism: Some(hidden::mechanism()),
+                ..finding
+            };
+            let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
+            search.survivors.insert(kind, bug);
+            return Looked::Is(bug);
+        }
+        // The reduced test may show an earlier bug that other operations hid.
+        if let Some(bug) = self.within_reduced(&search.known, stage, &finding, &smaller.test) {
+            return Looked::Is(count(found, bug, &finding));
+        }
+        let Smaller { form, reduced, test, core } = smaller;
+        let finding = match way {
+            Some((Chain { parts: None, .. }, _)) => without_mix(finding),
+            _ => finding,
+        };
+        let finding = Finding {
+            reproducer: reduced.source.clone(),
+            reduced: Some(reduced),
+            cause: cause(&test, &core),
+            ..finding
+        };
+        let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
+        let finding = Finding { mechanism: mechanism.clone(), ..finding };
+        let bug = add(found, stage, finding, &|_| core.key.clone());
+        let needs = Needs::of_core(&core);
+        let (class, family) = kind;
+        let known = ReducedBug { bug, class, family, form, mechanism, test, core, needs };
+        Looked::New(Box::new(known))
+    }
+
+    /// Adds a difference as the bug of its own test.
+    fn described(
+        &mut self,
+        found: &mut Collected,
+        stage: usize,
+        finding: Finding,
+        way: Option<(Chain, Arc<Profile>)>,
+    ) -> Looked {
+        let mechanism = way.and_then(|way| self.mechanism(&way, &finding));
+        let finding = Finding { mechanism, ..finding };
+        Looked::Is(add(found, stage, finding, &|f| form(&f.source)))
+    }
+
+    /// Checks open differences against a new bug.
+    fn against(
+        &mut self,
+        search: &mut Search,
+        found: &mut Collected,
+        newest: &ReducedBug,
+        open: Vec<At>,
+    ) {
+        let mut cases: Vec<Case> = Vec::new();
+        for i in open {
+            let Some((stage, finding)) = i.difference(found, search.run) else { continue };
+            if (finding.class, &finding.family) != (newest.class, &newest.family) {
+                continue;
+            }
+            let known_kind = search.kinds.get(&i).copied();
+            if let Some((Some(needs), form)) = known_kind
+                && !needs.has(newest.needs)
+                && form != newest.form
+            {
+                continue;
+            }
+            let (needs, form) = known_kind.unwrap_or((None, 0));
+            cases.push(Case { open: i, stage, finding, needs, form });
+            if cases.len() == TOGETHER {
+                self.ask(search, found, newest, &cases);
+                cases.clear();
+                (search.tell)(search.done, &found.bugs.finding(newest.bug).test);
+                if search.questions == 0 || self.is_over(search) {
+                    break;
+                }
+            }
+        }
+        self.ask(search, found, newest, &cases);
+    }
+
     /// The known bug that a difference shows if its reduced test keeps only what that bug needs.
     fn within_reduced(
         &mut self,
-        known: &[Known],
+        known: &[ReducedBug],
         stage: usize,
         finding: &Finding,
         reduced: &Test,
@@ -335,17 +368,15 @@ impl Investigator<'_> {
         }
     }
 
-    /// Checks which of some differences show a known bug, and counts those as its occurrences;
-    /// returns their number.
+    /// Checks which of some differences show a known bug, and counts those as its occurrences.
     fn ask(
         &mut self,
+        search: &mut Search,
         found: &mut Collected,
-        run: &Ran,
-        known: &Known,
+        known: &ReducedBug,
         cases: &[Case],
-        kinds: &mut HashMap<At, (Option<Needs>, u64)>,
-        questions: &mut usize,
-    ) -> u64 {
+    ) {
+        let run = search.run;
         // Candidates with the number of their case, by stage of the plan, profile and whether tests
         // are taken apart.
         type Asked = (Chain, Arc<Profile>, Vec<(usize, Test)>);
@@ -355,7 +386,7 @@ impl Investigator<'_> {
             let Some(test) = self.source(&chain, &case.finding, run) else { continue };
             let needs = case.needs.unwrap_or_else(|| Needs::of(&test));
             let form = if case.needs.is_some() { case.form } else { form_of(&normal(&test)) };
-            kinds.insert(case.open, (Some(needs), form));
+            search.kinds.insert(case.open, (Some(needs), form));
             let mut candidates = Vec::new();
             if form == known.form {
                 candidates.push(known.test.clone());
@@ -363,8 +394,8 @@ impl Investigator<'_> {
             if needs.has(known.needs) {
                 candidates.extend(within(&test, &known.core));
             }
-            candidates.truncate(*questions);
-            *questions -= candidates.len();
+            candidates.truncate(search.questions);
+            search.questions -= candidates.len();
             let key = (case.stage, profile.name.clone(), chain.parts.is_some());
             let (_, _, all) = asked.entry(key).or_insert((chain, profile, Vec::new()));
             all.extend(candidates.into_iter().map(|t| (n, t)));
@@ -377,17 +408,13 @@ impl Investigator<'_> {
                 shown[*n] |= shows(&verdict, &cases[*n].finding);
             }
         }
-        let mut done = 0;
         for (case, _) in cases.iter().zip(shown).filter(|(_, shown)| *shown) {
             if !self.has(run, case, known.mechanism.as_ref()) {
                 continue;
             }
-            let f = &case.finding;
-            found.bugs.count(known.bug, &f.test, &f.profiles, || f.outcomes.clone());
-            *case.open.bug(found) = Some(known.bug);
-            done += 1;
+            *case.open.bug(found) = Some(count(found, known.bug, &case.finding));
+            search.done += 1;
         }
-        done
     }
 
     /// Whether the whole test of a difference has a mechanism, or tells none.
@@ -542,6 +569,37 @@ impl Investigator<'_> {
             }
         }
     }
+}
+
+/// The open differences in the order in which they are looked at: small tests first, which reduce
+/// quickly, and to the same form as large ones; and whole tests before mixes.
+fn in_order(found: &Collected, run: &Ran) -> Vec<At> {
+    let alone = |(_, f, _): &(usize, Finding, Option<usize>)| {
+        f.class == Class::Concurrency && f.label.is_empty()
+    };
+    let mixes = (0..found.mixes.len()).filter(|i| alone(&found.mixes[*i])).map(At::Mix);
+    let mut all: Vec<At> = (0..found.open.len()).map(At::Open).chain(mixes).collect();
+    let name = |o: &Open| {
+        let root = run.engine.root_table(o.node);
+        root.map(|r| r.rows(o.shard)[o.row].name.to_string())
+    };
+    all.sort_by_cached_key(|at| match at {
+        At::Open(i) => {
+            let o = &found.open[*i];
+            (false, o.rank, name(o), o.node, Vec::new())
+        }
+        At::Mix(i) => {
+            let (stage, f, _) = &found.mixes[*i];
+            (true, rank(&f.test, &f.outcomes), Some(f.test.clone()), *stage, f.profiles.clone())
+        }
+    });
+    all
+}
+
+/// Counts a finding as an occurrence of a bug.
+fn count(found: &mut Collected, bug: usize, f: &Finding) -> usize {
+    found.bugs.count(bug, &f.test, &f.profiles, || f.outcomes.clone());
+    bug
 }
 
 /// Adds a finding as the example of a bug with this form, or as an occurrence if the bug is known.

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::building::Made;
-use super::super::compilers::{self, Compilers, Tool};
+use super::super::compilers::{Compilers, Tool};
 use super::super::guard::Guard;
 use super::super::items::read_test;
 use super::super::models::Models;
-use super::super::probes::{self, Question};
+use super::super::probes::{Question, probe};
 use litmake_base::diag::{Diag, Result, Span};
-use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
+use litmake_base::records::Records;
 use litmake_cpu::environment::Environment;
 use litmake_cpu::judge;
 use litmake_cpu::killable::{self, Fate, Judge};
@@ -50,30 +50,27 @@ impl PartialEq for Found {
     }
 }
 
-/// The question for the machine that runs a profile's tests; without a profile, for this machine.
-pub fn question(profile: Option<&Arc<Profile>>) -> Question {
-    let profile = profile.cloned();
-    Question::new(key(profile.as_ref()), false, move |asking| {
-        Found(Session::new(profile.clone(), asking.records).map(|session| Equipment {
-            machine: session.machine.clone(),
-            profile: session.profile.clone(),
-            tool: asking.shared.of::<Compilers>().tool(&session.profile, asking.records),
-            session: Arc::new(Mutex::new(session)),
-        }))
-    })
+/// Finds the machine that runs a profile's tests; without a profile, this machine.
+pub fn ask(
+    db: &mut dyn Db,
+    profile: Option<&Arc<Profile>>,
+    compilers: &Compilers,
+    records: &dyn Records,
+) {
+    let session = Session::new(profile.cloned(), records);
+    let found = Found(session.map(|session| Equipment {
+        machine: session.machine.clone(),
+        profile: session.profile.clone(),
+        tool: compilers.tool(&session.profile, records),
+        session: Arc::new(Mutex::new(session)),
+    }));
+    Probe::put(db, Question::Machine(profile.cloned()).key(), found);
 }
+
+probe!(Probe, Found);
 
 pub fn known(db: &dyn Db, profile: Option<&Arc<Profile>>) -> Result<Arc<Found>> {
-    probes::answer(db, key(profile))
-}
-
-fn key(profile: Option<&Arc<Profile>>) -> Digest {
-    let mut key = Keyer::new("machine/1");
-    if let Some(profile) = profile {
-        key.add("profile", &compilers::key(profile).0);
-        key.add("name", profile.name.as_bytes());
-    }
-    key.finish()
+    Probe::known(db, Question::Machine(profile.cloned()).key())
 }
 
 /// The setup and the environments that a stage asks for.

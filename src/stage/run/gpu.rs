@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::building::Made;
 use super::super::items::read_test;
 use super::super::models::Models;
-use super::super::probes::{self, Question};
+use super::super::probes::{Question, probe};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
@@ -71,20 +71,21 @@ pub struct Found(std::result::Result<Info, Failure>);
 
 /// The question for the device that runs the tests of a stage.
 pub fn question(options: &kinds::Run) -> Question {
-    let wanted = options.adapter.as_ref().map(|a| a.value.clone());
-    Question::new(key(options), true, move |_| Found(device::choose(wanted.as_deref())))
+    Question::Device(options.adapter.as_ref().map(|a| a.value.clone()))
 }
+
+/// Finds the device that runs tests. The answer stays the same while litmake runs.
+pub fn ask(db: &mut dyn Db, wanted: Option<&str>) {
+    let key = Question::Device(wanted.map(String::from)).key();
+    if Probe::known(db, key).is_err() {
+        Probe::put(db, key, Found(device::choose(wanted)));
+    }
+}
+
+probe!(Probe, Found);
 
 pub fn known(db: &dyn Db, options: &kinds::Run) -> Result<Arc<Found>> {
-    probes::answer(db, key(options))
-}
-
-fn key(options: &kinds::Run) -> Digest {
-    let mut key = Keyer::new("device/1");
-    if let Some(adapter) = &options.adapter {
-        key.add("adapter", adapter.value.as_bytes());
-    }
-    key.finish()
+    Probe::known(db, question(options).key())
 }
 
 /// The setup and the environments that a stage asks for.

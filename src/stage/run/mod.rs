@@ -17,7 +17,7 @@ impl Build for Run {
     fn asks(&self, of: &Instance, _: &[&Instance]) -> Vec<Question> {
         vec![match self.device {
             RunDevice::Gpu => gpu::question(self),
-            RunDevice::Cpu => cpu::question(of.profile.as_ref()),
+            RunDevice::Cpu => Question::Machine(of.profile.clone()),
         }]
     }
 

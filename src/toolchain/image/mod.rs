@@ -266,8 +266,7 @@ impl Image {
 
     /// Loads an object file, or a program with final addresses.
     fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, Failure> {
-        let bad = |e: object::Error| format!("the object file cannot be read: {e}");
-        let file = object::File::parse(bytes).map_err(bad)?;
+        let file = object::File::parse(bytes).map_err(unreadable)?;
         let release6 = match file.flags() {
             object::FileFlags::Elf { e_flags, .. } => matches!(e_flags.0 >> 28, 9 | 10),
             _ => false,
@@ -286,6 +285,22 @@ impl Image {
             return Ok(Loaded { symbols, undefined, fixes });
         }
         self.linked |= linked;
+        let places = self.load_sections(&file, bytes, linked)?;
+        let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
+        self.load_symbols(&file, &places, linked, &mut out)?;
+        if !linked {
+            load_relocations(&file, &places, &mut out);
+        }
+        Ok(out)
+    }
+
+    /// Gives the sections of an object file their places; returns the address and the number of each.
+    fn load_sections(
+        &mut self,
+        file: &object::File,
+        bytes: &[u8],
+        linked: bool,
+    ) -> Result<HashMap<SectionIndex, (u64, usize)>, Failure> {
         let entries = entry_sizes(bytes);
         let mut places: HashMap<SectionIndex, (u64, usize)> = HashMap::new();
         for section in file.sections() {
@@ -320,7 +335,7 @@ impl Image {
                 Kind::Data if !linked => self.at_end(at, section.size()),
                 _ => at,
             };
-            let bytes = section.data().map_err(bad)?.to_vec();
+            let bytes = section.data().map_err(unreadable)?.to_vec();
             if name == ".toc" && self.toc.is_none() {
                 self.toc = Some(at);
             }
@@ -329,7 +344,17 @@ impl Image {
             let entry = entries.get(section.index().0).copied().filter(|n| merged && *n > 0);
             self.sections.push(Section { at, bytes, size: section.size(), kind, entry });
         }
-        let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
+        Ok(places)
+    }
+
+    /// Enters the symbols of an object file: functions, variables, and names that it asks others for.
+    fn load_symbols(
+        &mut self,
+        file: &object::File,
+        places: &HashMap<SectionIndex, (u64, usize)>,
+        linked: bool,
+        out: &mut Loaded,
+    ) -> Result<(), Failure> {
         // A shared library may have only dynamic symbols.
         let dynamic = linked.then(|| file.dynamic_symbols()).into_iter().flatten();
         for symbol in file.symbols().chain(dynamic) {
@@ -412,33 +437,7 @@ impl Image {
                 self.globals.entry(name).or_insert(Symbol { weak: true, ..value });
             }
         }
-        for section in file.sections() {
-            let Some((_, index)) = places.get(&section.index()).filter(|_| !linked) else {
-                continue;
-            };
-            for (offset, relocation) in section.relocations() {
-                let RelocationFlags::Elf { r_type } = relocation.flags() else {
-                    continue;
-                };
-                let (symbol, section) = match relocation.target() {
-                    RelocationTarget::Symbol(i) => (Some(i.0), None),
-                    RelocationTarget::Section(i) => (None, places.get(&i).map(|p| p.0)),
-                    _ => (None, Some(0)),
-                };
-                out.fixes.push((
-                    *index,
-                    RawFix {
-                        offset,
-                        kind: r_type.0,
-                        symbol,
-                        section,
-                        addend: relocation.addend(),
-                        implicit: relocation.has_implicit_addend(),
-                    },
-                ));
-            }
-        }
-        Ok(out)
+        Ok(())
     }
 
     fn fix(&mut self, object: &Loaded) -> Result<(), Failure> {
@@ -779,4 +778,42 @@ fn named(arch: Arch, fix: &Fix) -> Option<u64> {
         _ => fix.addend,
     };
     Some(fix.symbol.wrapping_add(addend as u64))
+}
+
+/// Adds the relocations of an object file.
+fn load_relocations(
+    file: &object::File,
+    places: &HashMap<SectionIndex, (u64, usize)>,
+    out: &mut Loaded,
+) {
+    for section in file.sections() {
+        let Some((_, index)) = places.get(&section.index()) else {
+            continue;
+        };
+        for (offset, relocation) in section.relocations() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                continue;
+            };
+            let (symbol, section) = match relocation.target() {
+                RelocationTarget::Symbol(i) => (Some(i.0), None),
+                RelocationTarget::Section(i) => (None, places.get(&i).map(|p| p.0)),
+                _ => (None, Some(0)),
+            };
+            out.fixes.push((
+                *index,
+                RawFix {
+                    offset,
+                    kind: r_type.0,
+                    symbol,
+                    section,
+                    addend: relocation.addend(),
+                    implicit: relocation.has_implicit_addend(),
+                },
+            ));
+        }
+    }
+}
+
+fn unreadable(e: object::Error) -> String {
+    format!("the object file cannot be read: {e}")
 }

@@ -3,10 +3,12 @@
 //!
 //! It does not know how programs are linked.
 
+use object::elf::RelocationType;
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::{Image, MISSING, SECTIONS};
 use litmake_base::failure::Failure;
+use litmake_isa::target;
 use litmake_litmus::Arch;
 
 /// The first address of a linked program.
@@ -127,35 +129,20 @@ enum Fills {
     Base,
 }
 
-/// The meaning of a relocation in a library, by its number. Others (for thread-local variables) are
-/// left alone, because no address is stored there.
+/// The meaning of a relocation in a library, by its number.
 fn filled(arch: Arch, kind: u32) -> Option<Fills> {
-    let (address, base): (&[u32], u32) = match arch {
-        Arch::X86_64 => (&[1, 6, 7], 8),
-        Arch::X86 => (&[1, 6, 7], 8),
-        Arch::AArch64 => (&[257, 1025, 1026], 1027),
-        Arch::Arm => (&[2, 21, 22], 23),
-        Arch::RiscV => (&[2, 5], 3),
-        Arch::Ppc => (&[38, 20, 21], 22),
-        _ => return None,
-    };
-    match kind {
-        kind if kind == base => Some(Fills::Base),
-        kind if address.contains(&kind) => Some(Fills::Address),
+    let loader = target::facts(arch)?.loader.as_ref()?;
+    match RelocationType(kind) {
+        kind if kind == loader.base => Some(Fills::Base),
+        kind if loader.address.contains(&kind) => Some(Fills::Address),
         _ => None,
     }
 }
 
 /// Whether a relocation is for an ifunc.
 fn is_chosen(arch: Arch, kind: u32) -> bool {
-    match arch {
-        Arch::X86_64 => kind == 37,
-        Arch::AArch64 => kind == 1032,
-        Arch::Arm => kind == 160,
-        Arch::Ppc => kind == 248,
-        Arch::RiscV => kind == 58,
-        _ => false,
-    }
+    let loader = target::facts(arch).and_then(|facts| facts.loader.as_ref());
+    loader.is_some_and(|loader| loader.chosen == Some(RelocationType(kind)))
 }
 
 type Found = (Vec<Chosen>, Vec<(u64, u64)>);

@@ -42,7 +42,7 @@ pub fn keep(
     lines: &mut Vec<Line>,
     init: &mut Vec<InitItem>,
 ) {
-    let Some(form) = target.calls() else { return };
+    let Some(form) = &target.facts().calls else { return };
     let taken = |text: &str| words(text).any(|w| form.taken.contains(&w.to_lowercase().as_str()));
     let in_register = |i: &InitItem| matches!(&i.place, Place::Reg { name, .. } if taken(name));
     if lines.iter().any(|l| taken(&l.text)) || init.iter().any(in_register) {
@@ -58,7 +58,8 @@ pub fn keep(
         match function(&lines[..], from, to, thread, call) {
             Some((name, mut body)) if call > 0 => {
                 let mut labels = lines[from].labels.clone();
-                for text in (form.call)(&name) {
+                for text in form.call {
+                    let text = text.replace("{label}", &name);
                     out.push(line(std::mem::take(&mut labels), text));
                 }
                 let mut labels = vec![format!("R{thread}{call}r")];

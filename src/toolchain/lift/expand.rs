@@ -11,6 +11,7 @@ use litmake_base::diag::{Diag, Source, Span};
 use litmake_base::failure::Failure;
 use litmake_isa::Isa;
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, State};
+use litmake_isa::rows;
 use litmake_litmus::{Line, Symbols, Type};
 use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Val};
 
@@ -109,6 +110,16 @@ enum Draft {
     Unclear(Failure),
     /// The end of the code, at a call that is not followed.
     Stop,
+}
+
+/// A function that is being expanded.
+struct Body {
+    /// The label of each instruction, by its address.
+    ids: HashMap<u64, usize>,
+    /// The labels of code behind the function, which its branches go to.
+    stubs: BTreeMap<u64, usize>,
+    /// The label behind the call.
+    ret: usize,
 }
 
 #[derive(Default)]
@@ -364,154 +375,22 @@ impl Expand<'_> {
             let label = lists.label();
             ids.entry(d.at).or_insert(label);
         }
-        let jump = |lists: &mut Lists, from: u64, to: usize| {
-            let text = self.target.jump(&name(to));
-            lists.push(from, Draft::Goto, text)
-        };
         let first = code.first().map(|d| d.at);
         if first != Some(entry)
             && let Some(to) = ids.get(&entry)
         {
-            jump(lists, entry, *to)?;
+            self.jump(lists, entry, *to)?;
         }
-        // Branches out of the function go to code behind it.
-        let mut stubs: BTreeSet<u64> = BTreeSet::new();
-        let mut stub_ids: HashMap<u64, usize> = HashMap::new();
+        let mut body = Body { ids, stubs: BTreeMap::new(), ret };
         let slots = self.target.has_delay_slots();
         let mut labelled = BTreeSet::new();
         for (k, d) in code.iter().enumerate() {
             let at = &d.at;
             if labelled.insert(*at) {
-                lists.pending.extend(ids.get(at));
+                lists.pending.extend(body.ids.get(at));
             }
             let next = at.wrapping_add(u64::from(d.len));
-            let mut falls = true;
-            match d.flow {
-                Flow::Trap if d.len == 0 => {
-                    falls = false;
-                    lists.push(
-                        *at,
-                        Draft::Unclear(Failure::unsupported(&d.mnemonic)),
-                        String::new(),
-                    )?;
-                }
-                Flow::Next | Flow::Trap => {
-                    falls = d.flow == Flow::Next;
-                    match self.target.special(d) {
-                        Some(Special::Set(r, value)) => {
-                            lists.push(*at, Draft::Set(r, value), String::new())?;
-                        }
-                        Some(Special::Load(r, from, size, signed)) => {
-                            let draft = Draft::Load(r, from, size, signed);
-                            lists.push(*at, draft, String::new())?;
-                        }
-                        None => match self.target.position(d) {
-                            Some((shown, name, value)) => {
-                                let text = self.text(&shown, &|_| None);
-                                // In a memory operand the stand-in is replaced by a location;
-                                // elsewhere it must not be mistaken for the register.
-                                let keep = match memory_operand(&shown) {
-                                    Some(_) => shown,
-                                    None => d.clone(),
-                                };
-                                lists.push(*at, Draft::Here(keep, name, value), text)?;
-                            }
-                            None => {
-                                let text = self.text(d, &|_| None);
-                                lists.push(*at, Draft::Insn(d.clone()), text)?;
-                            }
-                        },
-                    }
-                }
-                Flow::Jump | Flow::Branch => {
-                    let to = code_operand(d).ok_or("a branch without a target")?;
-                    let local = ids.get(&to).copied();
-                    if d.flow == Flow::Jump && local.is_none() {
-                        self.call(to, *at, ret, lists)?;
-                    } else {
-                        let label = match local {
-                            Some(label) => label,
-                            None => {
-                                stubs.insert(to);
-                                match stub_ids.get(&to) {
-                                    Some(l) => *l,
-                                    None => {
-                                        let l = lists.label();
-                                        stub_ids.insert(to, l);
-                                        l
-                                    }
-                                }
-                            }
-                        };
-                        let text = self.text(d, &|_| Some(label));
-                        lists.push(*at, Draft::Insn(d.clone()), text)?;
-                    }
-                    falls = d.flow == Flow::Branch;
-                }
-                Flow::Call => {
-                    let to = code_operand(d).ok_or("a call without a target")?;
-                    if to == next && self.target.asks_by_call() {
-                        lists.push(*at, Draft::Push(next), String::new())?;
-                    } else if to == next {
-                        return Err(Failure::unsupported("a call that only asks where it is"));
-                    } else {
-                        self.call_and_back(d, to, lists)?;
-                    }
-                }
-                Flow::CallRegister => match self.resolved.get(at) {
-                    Some(to) => self.call_and_back(d, *to, lists)?,
-                    None => {
-                        lists.push(*at, Draft::Open(d.clone()), String::new())?;
-                    }
-                },
-                Flow::JumpRegister => {
-                    falls = false;
-                    match self.resolved.get(at) {
-                        Some(to) => match ids.get(to) {
-                            Some(label) => jump(lists, *at, *label)?,
-                            None => self.call(*to, *at, ret, lists)?,
-                        },
-                        None => lists.push(*at, Draft::Open(d.clone()), String::new())?,
-                    }
-                }
-                Flow::Return => {
-                    falls = false;
-                    let pushes = self.target.call_pushes();
-                    if pushes != 0 {
-                        lists.push(*at, Draft::AddStack(pushes), String::new())?;
-                    }
-                    if self.target.returns_by_load(d) {
-                        let text = self.text(d, &|_| None);
-                        lists.push(*at, Draft::Restore(d.clone()), text)?;
-                    }
-                    jump(lists, *at, ret)?;
-                }
-                Flow::MayReturn if self.target.returns_by_load(d) => {
-                    let (branch, load) = self.target.unless(d).ok_or_else(|| {
-                        Failure::unsupported(format!(
-                            "`{}`, a return under a condition",
-                            d.mnemonic
-                        ))
-                    })?;
-                    let over = lists.label();
-                    let text = self.text(&branch, &|_| Some(over));
-                    lists.push(*at, Draft::Insn(branch), text)?;
-                    let text = self.text(&load, &|_| None);
-                    lists.push(*at, Draft::Restore(load), text)?;
-                    jump(lists, *at, ret)?;
-                    lists.pending.push(over);
-                }
-                Flow::MayReturn => {
-                    let branch = self.target.conditional_return(d).ok_or_else(|| {
-                        Failure::unsupported(format!(
-                            "`{}`, a return under a condition",
-                            d.mnemonic
-                        ))
-                    })?;
-                    let text = self.text(&branch, &|_| Some(ret));
-                    lists.push(*at, Draft::Insn(branch), text)?;
-                }
-            }
+            let falls = self.add(d, &mut body, lists)?;
             let follows = match code.get(k + 1) {
                 Some(after) => slots || after.at == next,
                 // Code after the last jump is padding.
@@ -521,8 +400,8 @@ impl Expand<'_> {
                 lists.push(*at, Draft::Open(d.clone()), String::new())?;
             }
             if falls && !follows {
-                match ids.get(&next) {
-                    Some(label) => jump(lists, *at, *label)?,
+                match body.ids.get(&next) {
+                    Some(label) => self.jump(lists, *at, *label)?,
                     // A call of `abort` or a similar function does not return.
                     None => {
                         let why = format!("`{}` runs past its end", f.name);
@@ -532,12 +411,135 @@ impl Expand<'_> {
                 }
             }
         }
-        for to in stubs {
-            lists.pending.extend(stub_ids.get(&to));
+        for (to, label) in body.stubs {
+            lists.pending.push(label);
             self.call(to, to, ret, lists)?;
         }
         lists.active.pop();
         Ok(())
+    }
+
+    /// Adds an instruction of a function; returns whether the code behind it follows.
+    fn add(&self, d: &Decoded, body: &mut Body, lists: &mut Lists) -> Result<bool, Failure> {
+        let at = d.at;
+        let next = at.wrapping_add(u64::from(d.len));
+        let mut falls = true;
+        match d.flow {
+            Flow::Trap if d.len == 0 => {
+                falls = false;
+                lists.push(at, Draft::Unclear(Failure::unsupported(&d.mnemonic)), String::new())?;
+            }
+            Flow::Next | Flow::Trap => {
+                falls = d.flow == Flow::Next;
+                self.plain(d, lists)?;
+            }
+            Flow::Jump | Flow::Branch => {
+                let to = code_operand(d).ok_or("a branch without a target")?;
+                let local = body.ids.get(&to).copied();
+                if d.flow == Flow::Jump && local.is_none() {
+                    self.call(to, at, body.ret, lists)?;
+                } else {
+                    let label = local
+                        .unwrap_or_else(|| *body.stubs.entry(to).or_insert_with(|| lists.label()));
+                    let text = self.text(d, &|_| Some(label));
+                    lists.push(at, Draft::Insn(d.clone()), text)?;
+                }
+                falls = d.flow == Flow::Branch;
+            }
+            Flow::Call => {
+                let to = code_operand(d).ok_or("a call without a target")?;
+                if to == next && self.target.asks_by_call() {
+                    lists.push(at, Draft::Push(next), String::new())?;
+                } else if to == next {
+                    return Err(Failure::unsupported("a call that only asks where it is"));
+                } else {
+                    self.call_and_back(d, to, lists)?;
+                }
+            }
+            Flow::CallRegister => match self.resolved.get(&at) {
+                Some(to) => self.call_and_back(d, *to, lists)?,
+                None => {
+                    lists.push(at, Draft::Open(d.clone()), String::new())?;
+                }
+            },
+            Flow::JumpRegister => {
+                falls = false;
+                match self.resolved.get(&at) {
+                    Some(to) => match body.ids.get(to) {
+                        Some(label) => self.jump(lists, at, *label)?,
+                        None => self.call(*to, at, body.ret, lists)?,
+                    },
+                    None => lists.push(at, Draft::Open(d.clone()), String::new())?,
+                }
+            }
+            Flow::Return => {
+                falls = false;
+                let pushes = self.target.call_pushes();
+                if pushes != 0 {
+                    lists.push(at, Draft::AddStack(pushes), String::new())?;
+                }
+                if self.target.returns_by_load(d) {
+                    let text = self.text(d, &|_| None);
+                    lists.push(at, Draft::Restore(d.clone()), text)?;
+                }
+                self.jump(lists, at, body.ret)?;
+            }
+            Flow::MayReturn if self.target.returns_by_load(d) => {
+                let (branch, load) = self.target.unless(d).ok_or_else(|| {
+                    Failure::unsupported(format!("`{}`, a return under a condition", d.mnemonic))
+                })?;
+                let over = lists.label();
+                let text = self.text(&branch, &|_| Some(over));
+                lists.push(at, Draft::Insn(branch), text)?;
+                let text = self.text(&load, &|_| None);
+                lists.push(at, Draft::Restore(load), text)?;
+                self.jump(lists, at, body.ret)?;
+                lists.pending.push(over);
+            }
+            Flow::MayReturn => {
+                let branch = self.target.conditional_return(d).ok_or_else(|| {
+                    Failure::unsupported(format!("`{}`, a return under a condition", d.mnemonic))
+                })?;
+                let text = self.text(&branch, &|_| Some(body.ret));
+                lists.push(at, Draft::Insn(branch), text)?;
+            }
+        }
+        Ok(falls)
+    }
+
+    /// Adds an instruction that does not jump. What it computes from its own address is replaced.
+    fn plain(&self, d: &Decoded, lists: &mut Lists) -> Result<(), Failure> {
+        match self.target.special(d) {
+            Some(Special::Set(r, value)) => {
+                lists.push(d.at, Draft::Set(r, value), String::new())?;
+            }
+            Some(Special::Load(r, from, size, signed)) => {
+                let draft = Draft::Load(r, from, size, signed);
+                lists.push(d.at, draft, String::new())?;
+            }
+            None => match self.target.position(d) {
+                Some((shown, name, value)) => {
+                    let text = self.text(&shown, &|_| None);
+                    // In a memory operand the stand-in is replaced by a location;
+                    // elsewhere it must not be mistaken for the register.
+                    let keep = match memory_operand(&shown) {
+                        Some(_) => shown,
+                        None => d.clone(),
+                    };
+                    lists.push(d.at, Draft::Here(keep, name, value), text)?;
+                }
+                None => {
+                    let text = self.text(d, &|_| None);
+                    lists.push(d.at, Draft::Insn(d.clone()), text)?;
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn jump(&self, lists: &mut Lists, from: u64, to: usize) -> Result<(), Failure> {
+        let text = self.target.jump(&name(to));
+        lists.push(from, Draft::Goto, text)
     }
 
     /// A conditional call becomes a branch over the call.
@@ -697,7 +699,7 @@ impl Expand<'_> {
         let Some(bytes) = self.sizes.get(&from) else {
             return lists.push(from, Draft::Copy(size), String::new());
         };
-        let code = copies::stand_in(self.target.arch, work, *bytes)
+        let code = copies::stand_in(self.target, work, *bytes)
             .ok_or_else(|| Failure::unsupported(format!("a call of `{name}` of {bytes} bytes")))?;
         for mut d in code {
             d.at = from;
@@ -718,12 +720,13 @@ impl Expand<'_> {
 
     /// Adds the stand-in for taking or releasing a lock; continues at `ret`.
     fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
-        let stand_in = locks::stand_in(self.target.arch, takes).ok_or_else(|| {
+        let lock = self.target.facts().lock.as_ref().ok_or_else(|| {
             Failure::unsupported("a lock of `libatomic`, for which there is no stand-in")
         })?;
-        lists.push(from, Draft::Lock(stand_in.address), String::new())?;
+        lists.push(from, Draft::Lock(lock.address), String::new())?;
         let again = lists.label();
-        for (first, mut d) in stand_in.code {
+        let code = if takes { lock.take } else { lock.release };
+        for (first, mut d) in rows::decoded(code.iter().copied()) {
             d.at = from;
             if first {
                 lists.pending.push(again);

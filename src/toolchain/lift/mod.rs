@@ -138,37 +138,9 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
     let function = &image
         .function_named(function)
         .ok_or_else(|| Failure::from(format!("the object file has no function `{function}`")))?;
-    let target =
-        target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
-            Failure::unsupported(format!("code for {} cannot be lifted yet", image.arch.name()))
-        })?;
-    let target = match image.is_go(function) {
-        true => target.of_go().ok_or_else(|| {
-            Failure::unsupported(format!("Go's convention for calls on {}", image.arch.name()))
-        })?,
-        false => target,
-    };
-    if target.result.is_empty() && given.foreign.is_some_and(|f| f.result.is_some()) {
-        return Err(
-            Failure::unsupported("the result of a function that returns it on the stack").into()
-        );
-    }
+    let target = target_of(image, function, given)?;
     let mut locations: Vec<String> = given.params.to_vec();
-    let mut globals = Vec::new();
-    for (symbol, location) in given.globals {
-        let Some(at) = image.symbol(symbol) else {
-            continue;
-        };
-        let size = image.variable_at(at).map_or(1, |v| v.size);
-        let number = match locations.iter().position(|l| l == location) {
-            Some(i) => i,
-            None => {
-                locations.push(location.clone());
-                locations.len() - 1
-            }
-        };
-        globals.push((at, size, number as u16));
-    }
+    let mut globals = globals_of(image, given, &mut locations);
     // The locked location may be known by name only.
     if let Some(name) = given.published.filter(|name| !locations.iter().any(|l| l == name)) {
         locations.push(name.to_string());
@@ -263,6 +235,44 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
         }
     }
     Err(Failure::unsupported("there are too many calls through registers").into())
+}
+
+/// The addresses and sizes of the global variables that are locations, each with the number of its location.
+fn globals_of(image: &Image, given: &Given, locations: &mut Vec<String>) -> Vec<(u64, u64, u16)> {
+    let mut globals = Vec::new();
+    for (symbol, location) in given.globals {
+        let Some(at) = image.symbol(symbol) else {
+            continue;
+        };
+        let size = image.variable_at(at).map_or(1, |v| v.size);
+        let number = match locations.iter().position(|l| l == location) {
+            Some(i) => i,
+            None => {
+                locations.push(location.clone());
+                locations.len() - 1
+            }
+        };
+        globals.push((at, size, number as u16));
+    }
+    globals
+}
+
+/// The target of a function, with the convention by which it is called.
+fn target_of(image: &Image, function: &Function, given: &Given) -> Result<Target, Failure> {
+    let target =
+        target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
+            Failure::unsupported(format!("code for {} cannot be lifted yet", image.arch.name()))
+        })?;
+    let target = match image.is_go(function) {
+        true => target.of_go().ok_or_else(|| {
+            Failure::unsupported(format!("Go's convention for calls on {}", image.arch.name()))
+        })?,
+        false => target,
+    };
+    if target.result.is_empty() && given.foreign.is_some_and(|f| f.result.is_some()) {
+        return Err(Failure::unsupported("the result of a function that returns it on the stack"));
+    }
+    Ok(target)
 }
 
 /// The locations of a thread's own: what it accesses at addresses that it computes.

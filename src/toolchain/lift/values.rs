@@ -407,13 +407,7 @@ impl World<'_> {
 
     fn bin(&self, op: BinOp, a: Option<Known>, b: Option<Known>, width: u8) -> Option<Known> {
         let whole = width >= self.address_bits;
-        let number = |v: Val| match v {
-            Val::Int(n) => {
-                let spare = 128 - u32::from(width.max(1));
-                Some(((n << spare) as i128 >> spare) as i64)
-            }
-            _ => None,
-        };
+        let number = |v| signed(v, width);
         match (op, a, b) {
             (_, Some(Known::Val(x)), Some(Known::Val(y))) => {
                 eval_bin(op, x, y, width).map(Known::Val)
@@ -494,11 +488,8 @@ impl World<'_> {
             {
                 Some(k)
             }
-            (BinOp::Eq, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
-                Some(Known::Val(Val::Int((s == t).into())))
-            }
-            (BinOp::Ne, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
-                Some(Known::Val(Val::Int((s != t).into())))
+            (BinOp::Eq | BinOp::Ne, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
+                Some(Known::Val(Val::Int(((s == t) == (op == BinOp::Eq)).into())))
             }
             (BinOp::Eq | BinOp::Ne | BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS, _, _) => {
                 None
@@ -763,4 +754,11 @@ impl<'a> Step<'a> {
             None => self.state.slots.clear(),
         }
     }
+}
+
+/// A number of so many bits, with its sign.
+fn signed(v: Val, width: u8) -> Option<i64> {
+    let Val::Int(n) = v else { return None };
+    let spare = 128 - u32::from(width.max(1));
+    Some(((n << spare) as i128 >> spare) as i64)
 }

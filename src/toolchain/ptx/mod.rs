@@ -11,15 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use litmake_base::diag::Span;
 use litmake_base::failure::Failure;
+use litmake_isa::functions;
 use litmake_isa::ptx::types::{Kind, Type};
-use litmake_litmus::{InitItem, InitValue, Line, Place, Type as Declared, Value};
+use litmake_litmus::{InitItem, Line};
 use module::{Function, Module, Statement, Variable};
-
-/// Functions that call one another deeper than this are refused.
-const DEEPEST: usize = 16;
-
-/// A thread of more instructions is refused.
-const MOST_LINES: usize = 4096;
 
 /// A jump by a table of more targets is refused.
 const MOST_TARGETS: usize = 256;
@@ -51,23 +46,10 @@ pub struct Given<'a> {
 
 /// The thread that a function of a module makes.
 pub fn thread(module: &Module, function: &str, given: &Given) -> Result<Thread, Failure> {
-    made(module, function, given).map_err(|what| match what.strip_prefix("unsupported: ") {
-        Some(what) => Failure::unsupported(what.to_string()),
-        None => Failure::from(what),
-    })
-}
-
-fn made(module: &Module, function: &str, given: &Given) -> Result<Thread, String> {
-    let f = module
-        .functions
-        .get(function)
-        .ok_or_else(|| format!("the module has no function `{function}`"))?;
-    if f.params.len() != given.params.len() || !f.results.is_empty() {
-        return Err(format!(
-            "`{function}` has {} parameters where the test gives {}",
-            f.params.len(),
-            given.params.len()
-        ));
+    let found = module.functions.get(function);
+    let f = functions::function(found, function, |f| f.params.len(), given.params.len())?;
+    if !f.results.is_empty() {
+        return Err(format!("`{function}` has a result, which no thread has").into());
     }
     let mut writer = Writer {
         module,
@@ -85,7 +67,9 @@ fn made(module: &Module, function: &str, given: &Given) -> Result<Thread, String
             () if is_slot(name) => "a variable of a thread in PTX",
             () => continue,
         };
-        return Err(format!("unsupported: `{name}` is a location, and the name of {what}"));
+        return Err(Failure::unsupported(format!(
+            "`{name}` is a location, and the name of {what}"
+        )));
     }
     let params = f.params.iter().cloned().zip(given.params.iter().cloned());
     writer.function(f, params.collect(), None, 0)?;
@@ -137,9 +121,9 @@ impl Names {
 }
 
 /// The letters of registers of a type.
-fn letters(ty: &str) -> Result<&'static str, String> {
+fn letters(ty: &str) -> Result<&'static str, Failure> {
     let ty = Type::named(ty.trim_start_matches('.'));
-    Ok(match ty.ok_or("unsupported: registers of this type")? {
+    Ok(match ty.ok_or_else(|| Failure::unsupported("registers of this type"))? {
         Type { kind: Kind::Pred, .. } => "%p",
         Type { bits: 64, .. } => "%rd",
         Type { bits: 16, .. } => "%rs",
@@ -159,10 +143,8 @@ impl<'a> Writer<'a> {
         format!("{letters}{}", *count - 1)
     }
 
-    fn line(&mut self, text: String, target: Option<usize>) -> Result<(), String> {
-        if self.lines.len() >= MOST_LINES {
-            return Err("unsupported: a thread of so many instructions".into());
-        }
+    fn line(&mut self, text: String, target: Option<usize>) -> Result<(), Failure> {
+        functions::check_length(self.lines.len()).map_err(Failure::unsupported)?;
         let labels = std::mem::take(&mut self.pending);
         self.lines.push(Written { labels, text, target });
         Ok(())
@@ -176,10 +158,8 @@ impl<'a> Writer<'a> {
         params: HashMap<String, String>,
         back: Option<usize>,
         depth: usize,
-    ) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err("unsupported: functions that call one another without end".into());
-        }
+    ) -> Result<(), Failure> {
+        functions::check_depth(depth).map_err(Failure::unsupported)?;
         let mut names = Names { exact: vec![params, HashMap::new()], ..Names::default() };
         let mut table: Option<&String> = None;
         for statement in &f.body {
@@ -212,7 +192,7 @@ impl<'a> Writer<'a> {
                     }
                 }
                 Statement::Line(line) => {
-                    let of = |what: String| format!("{what} (`{line}`)");
+                    let of = |e: Failure| Failure::new(e.kind, format!("{} (`{line}`)", e.text()));
                     self.statement(line, &mut names, back, depth).map_err(of)?;
                 }
             }
@@ -226,7 +206,7 @@ impl<'a> Writer<'a> {
         names: &mut Names,
         back: Option<usize>,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             ".reg" => return self.declare_registers(rest, names),
@@ -240,11 +220,11 @@ impl<'a> Writer<'a> {
                 return Ok(());
             }
             ".shared" => {
-                return Err("unsupported: variables of a function in shared memory".into());
+                return Err(Failure::unsupported("variables of a function in shared memory"));
             }
             ".local" => return self.slot(line, names),
             ".branchtargets" => return Ok(()),
-            _ if word.starts_with('.') => return Err(format!("unsupported: `{word}`")),
+            _ if word.starts_with('.') => return Err(Failure::unsupported(format!("`{word}`"))),
             _ => {}
         }
         let (guard, instruction) = match line.strip_prefix('@') {
@@ -268,7 +248,7 @@ impl<'a> Writer<'a> {
             "brx.idx" | "brx.idx.uni" if guard.is_empty() => self.table(operands, names),
             _ if opcode == "call" || opcode == "call.uni" => {
                 if !guard.is_empty() {
-                    return Err("unsupported: a call under a condition".into());
+                    return Err(Failure::unsupported("a call under a condition"));
                 }
                 self.call(operands, names, depth)
             }
@@ -285,8 +265,8 @@ impl<'a> Writer<'a> {
 
     /// A variable of the function, or a parameter that is a list of bytes. Each thread has its own, so that
     /// threads which are equal have equal text.
-    fn slot(&mut self, line: &str, names: &mut Names) -> Result<(), String> {
-        let variable = module::variable(line)?.ok_or("unsupported: a variable")?;
+    fn slot(&mut self, line: &str, names: &mut Names) -> Result<(), Failure> {
+        let variable = module::variable(line)?.ok_or_else(|| Failure::unsupported("a variable"))?;
         let name = format!("{SLOT}{}", self.slots);
         self.slots += 1;
         let bytes = variable.unit.saturating_mul(variable.count);
@@ -295,7 +275,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `.reg .b32 %r<9>` or `.reg .b64 %SP, %SPL`.
-    fn declare_registers(&mut self, text: &str, names: &mut Names) -> Result<(), String> {
+    fn declare_registers(&mut self, text: &str, names: &mut Names) -> Result<(), Failure> {
         let (ty, list) = text.split_once(' ').ok_or("expected registers")?;
         let letters = letters(ty)?;
         for name in list.split(',').map(str::trim) {
@@ -311,13 +291,13 @@ impl<'a> Writer<'a> {
     }
 
     /// A jump by a table, as comparisons with each number.
-    fn table(&mut self, operands: &str, names: &mut Names) -> Result<(), String> {
+    fn table(&mut self, operands: &str, names: &mut Names) -> Result<(), Failure> {
         let (index, table) = operands.split_once(',').ok_or("expected a table")?;
         let index = self.renamed(index, names)?;
         let targets = names.tables.get(table.trim()).cloned();
-        let targets = targets.ok_or("unsupported: a table that is not there")?;
+        let targets = targets.ok_or_else(|| Failure::unsupported("a table that is not there"))?;
         if targets.len() > MOST_TARGETS {
-            return Err("unsupported: a jump to so many targets".into());
+            return Err(Failure::unsupported("a jump to so many targets"));
         }
         for (number, target) in targets.iter().enumerate() {
             let label = names.labels.get(target);
@@ -333,7 +313,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `(retval0), f, (param0, param1)`.
-    fn call(&mut self, operands: &str, names: &mut Names, depth: usize) -> Result<(), String> {
+    fn call(&mut self, operands: &str, names: &mut Names, depth: usize) -> Result<(), Failure> {
         let mut parts = Vec::new();
         let (mut level, mut from) = (0usize, 0);
         for (at, c) in operands.char_indices() {
@@ -359,21 +339,25 @@ impl<'a> Writer<'a> {
         let (name, args) = match parts[..] {
             [name] => (name, Vec::new()),
             [name, args] if args.starts_with('(') => (name, list(args)),
-            _ => return Err("unsupported: a call of what a register holds".into()),
+            _ => return Err(Failure::unsupported("a call of what a register holds")),
         };
         if name.starts_with('%') {
-            return Err("unsupported: a call of what a register holds".into());
+            return Err(Failure::unsupported("a call of what a register holds"));
         }
         let module = self.module;
         let Some(f) = module.functions.get(name) else {
-            return Err(format!("unsupported: a call of `{name}`, which the module does not have"));
+            return Err(Failure::unsupported(format!(
+                "a call of `{name}`, which the module does not have"
+            )));
         };
         if (f.params.len(), f.results.len()) != (args.len(), results.len()) {
-            return Err("unsupported: a call with other arguments than the function".into());
+            return Err(Failure::unsupported("a call with other arguments than the function"));
         }
         let mut params = HashMap::new();
         for (param, arg) in f.params.iter().zip(&args).chain(f.results.iter().zip(&results)) {
-            let value = names.get(arg).ok_or("unsupported: an argument that is no parameter")?;
+            let value = names
+                .get(arg)
+                .ok_or_else(|| Failure::unsupported("an argument that is no parameter"))?;
             // Code names one that is a list of bytes without their number.
             let param = param.split('[').next().unwrap_or(param);
             params.insert(param.to_string(), value.clone());
@@ -391,10 +375,10 @@ impl<'a> Writer<'a> {
         opcode: &str,
         operands: &str,
         names: &mut Names,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let word = &opcode["ld.param.".len()..];
         let ty = Type::named(word).filter(|ty| ty.bits >= 8);
-        let ty = ty.ok_or_else(|| format!("unsupported: `{opcode}`"))?;
+        let ty = ty.ok_or_else(|| Failure::unsupported(format!("`{opcode}`")))?;
         let (first, second) = operands.split_once(',').ok_or("expected two operands")?;
         let (place, value) = match opcode.starts_with("ld.") {
             true => (second.trim(), first.trim()),
@@ -413,7 +397,7 @@ impl<'a> Writer<'a> {
         }
         let name = inner.strip_suffix("+0").unwrap_or(inner);
         let param = names.get(name).cloned();
-        let param = param.ok_or("unsupported: a parameter of several parts")?;
+        let param = param.ok_or_else(|| Failure::unsupported("a parameter of several parts"))?;
         let value = self.renamed(value, names)?;
         let (dst, src) = match opcode.starts_with("ld.") {
             true => (value, param),
@@ -429,7 +413,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A text with its names as those of the thread.
-    fn renamed(&mut self, text: &str, names: &mut Names) -> Result<String, String> {
+    fn renamed(&mut self, text: &str, names: &mut Names) -> Result<String, Failure> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         let in_name = |c: char| c.is_ascii_alphanumeric() || "_$%.".contains(c);
@@ -444,7 +428,7 @@ impl<'a> Writer<'a> {
         Ok(out)
     }
 
-    fn name(&mut self, word: &str, names: &mut Names) -> Result<String, String> {
+    fn name(&mut self, word: &str, names: &mut Names) -> Result<String, Failure> {
         if let Some(name) = names.get(word) {
             return Ok(name.clone());
         }
@@ -464,46 +448,38 @@ impl<'a> Writer<'a> {
             return Ok(register);
         }
         match word.starts_with('%') {
-            true => Err(format!("unsupported: the special register `{word}`")),
+            true => Err(Failure::unsupported(format!("the special register `{word}`"))),
             false => self.symbol(word),
         }
     }
 
     /// A variable of the module as a location.
-    fn symbol(&mut self, name: &str) -> Result<String, String> {
+    fn symbol(&mut self, name: &str) -> Result<String, Failure> {
         if let Some((_, location)) = self.given.globals.iter().find(|(symbol, _)| symbol == name) {
             return Ok(location.clone());
         }
         let Some(variable) = self.module.variables.get(name).filter(|v| !v.external) else {
-            return Err(format!("unsupported: `{name}`, which the module does not have"));
+            return Err(Failure::unsupported(format!("`{name}`, which the module does not have")));
         };
-        let plain: String =
-            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let location = format!("module_{plain}");
+        let location = functions::location(name);
         self.declare(&location, variable)?;
         Ok(location)
     }
 
-    fn declare(&mut self, name: &str, variable: &Variable) -> Result<(), String> {
+    fn declare(&mut self, name: &str, variable: &Variable) -> Result<(), Failure> {
         let Variable { unit, count, values, .. } = variable;
         if !matches!(unit, 1 | 2 | 4 | 8) || *count == 0 {
-            return Err(format!("unsupported: the variable `{}`", variable.name));
+            return Err(Failure::unsupported(format!("the variable `{}`", variable.name)));
         }
         let mut values = match values {
             Some(values) if values.len() as u64 <= *count => values.clone(),
-            _ => return Err(format!("unsupported: what `{}` holds", variable.name)),
+            _ => return Err(Failure::unsupported(format!("what `{}` holds", variable.name))),
         };
-        let one = Declared::Int { bytes: *unit as u8, signed: false };
-        let ty = if *count == 1 { one } else { Declared::Array(one.into(), *count) };
         let value = (!values.is_empty()).then(|| {
             values.resize(*count as usize, 0);
-            match values[..] {
-                [one] => InitValue::One(Value::Int(one)),
-                _ => InitValue::Array(values.into_iter().map(Value::Int).collect()),
-            }
+            functions::held(values)
         });
-        let place = Place::Mem { name: name.to_string(), index: None };
-        let item = InitItem { place, ty: Some(ty), value, span: Span::default() };
+        let item = functions::declared(name, *unit, *count, value);
         self.init.entry(name.to_string()).or_insert(item);
         Ok(())
     }

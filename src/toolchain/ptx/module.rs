@@ -2,6 +2,7 @@
 //!
 //! Comments, versions and places in the source are left out. It does not know what instructions do.
 
+use litmake_base::failure::Failure;
 use std::collections::BTreeMap;
 
 /// Longer modules have no litmus tests in them.
@@ -72,7 +73,7 @@ impl Module {
             match piece {
                 Piece::Line(line) if line.contains(".func") || line.contains(".entry") => {}
                 Piece::Line(line) => {
-                    if let Some(variable) = variable(&line)? {
+                    if let Some(variable) = variable(&line).map_err(|e| e.text())? {
                         module.variables.insert(variable.name.clone(), variable);
                     }
                 }
@@ -252,7 +253,7 @@ fn labels<'t>(text: &'t str, out: &mut Vec<Statement>) -> &'t str {
 }
 
 /// A variable from its declaration; `None` where a line declares none.
-pub fn variable(line: &str) -> Result<Option<Variable>, String> {
+pub fn variable(line: &str) -> Result<Option<Variable>, Failure> {
     let (declared, value) = match line.split_once('=') {
         Some((declared, value)) => (declared.trim(), Some(value.trim())),
         None => (line, None),
@@ -265,7 +266,7 @@ pub fn variable(line: &str) -> Result<Option<Variable>, String> {
     let (Some(last), Some(ty)) = (words.last(), words.iter().rev().nth(1)) else {
         return Ok(None);
     };
-    let unsupported = || format!("unsupported: the variable `{declared}`");
+    let unsupported = || Failure::unsupported(format!("the variable `{declared}`"));
     let bits: u64 =
         ty[1..].trim_start_matches(char::is_alphabetic).parse().map_err(|_| unsupported())?;
     let mut dimensions = last.split('[');

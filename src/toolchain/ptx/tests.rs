@@ -1,6 +1,7 @@
 //! Threads that modules make.
 
 use super::*;
+use litmake_litmus::{InitValue, Value};
 
 const TEXT: &str = "
 .version 8.7

@@ -10,7 +10,7 @@ use super::module::{Function, Line, Module};
 
 /// The known value of a name.
 #[derive(Clone, Copy, PartialEq)]
-enum Known {
+enum Followed {
     /// The address of the number, or of the vector that contains it.
     Place {
         whole: bool,
@@ -29,17 +29,17 @@ pub fn narrow(module: &Module, f: &Function, workgroup: u32) -> Function {
             blocks.insert(name, &f.body[start..end]);
         }
     }
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    let mut known: BTreeMap<String, Followed> = BTreeMap::new();
     for (id, what) in &module.built_in {
         if what == "WorkgroupId" {
-            known.insert(id.clone(), Known::Place { whole: true });
+            known.insert(id.clone(), Followed::Place { whole: true });
         }
     }
     for line in &module.declarations {
         if let (Some(id), "OpConstant", Some(Ok(number))) =
             (&line.result, line.op.as_str(), line.operands.get(1).map(|n| n.parse()))
         {
-            known.insert(id.clone(), Known::Number(number));
+            known.insert(id.clone(), Followed::Number(number));
         }
     }
     // A block is visited after the blocks on all ways to it, so their values are known.
@@ -90,29 +90,31 @@ pub fn narrow(module: &Module, f: &Function, workgroup: u32) -> Function {
 }
 
 /// The value of an instruction, if it follows from the number of the workgroup.
-fn value(line: &Line, known: &BTreeMap<String, Known>, workgroup: u32) -> Option<Known> {
+fn value(line: &Line, known: &BTreeMap<String, Followed>, workgroup: u32) -> Option<Followed> {
     let operand = |i: usize| line.operands.get(i).and_then(|o| known.get(o)).copied();
-    let vector = |part: u64| Known::Number(if part == 0 { u64::from(workgroup) } else { 0 });
+    let vector = |part: u64| Followed::Number(if part == 0 { u64::from(workgroup) } else { 0 });
     match (line.op.as_str(), operand(1)?) {
-        ("OpLoad", Known::Place { whole: true }) => Some(Known::Vector),
-        ("OpLoad", Known::Place { whole: false }) => Some(vector(0)),
+        ("OpLoad", Followed::Place { whole: true }) => Some(Followed::Vector),
+        ("OpLoad", Followed::Place { whole: false }) => Some(vector(0)),
         // Only the first component is followed.
-        ("OpAccessChain" | "OpInBoundsAccessChain", Known::Place { whole: true }) => {
-            (operand(2)? == Known::Number(0)).then_some(Known::Place { whole: false })
+        ("OpAccessChain" | "OpInBoundsAccessChain", Followed::Place { whole: true }) => {
+            (operand(2)? == Followed::Number(0)).then_some(Followed::Place { whole: false })
         }
-        ("OpCompositeExtract", Known::Vector) => Some(vector(line.operands.get(2)?.parse().ok()?)),
-        ("OpCopyObject" | "OpBitcast", number @ Known::Number(_)) => Some(number),
-        ("OpIEqual" | "OpINotEqual", Known::Number(a)) => {
-            let Known::Number(b) = operand(2)? else { return None };
-            Some(Known::Number(u64::from((a == b) == (line.op == "OpIEqual"))))
+        ("OpCompositeExtract", Followed::Vector) => {
+            Some(vector(line.operands.get(2)?.parse().ok()?))
+        }
+        ("OpCopyObject" | "OpBitcast", number @ Followed::Number(_)) => Some(number),
+        ("OpIEqual" | "OpINotEqual", Followed::Number(a)) => {
+            let Followed::Number(b) = operand(2)? else { return None };
+            Some(Followed::Number(u64::from((a == b) == (line.op == "OpIEqual"))))
         }
         _ => None,
     }
 }
 
 /// The block to which a block's last instruction branches, if that is known.
-fn target<'l>(last: &'l Line, known: &BTreeMap<String, Known>) -> Option<&'l str> {
-    let Known::Number(number) = *known.get(last.operands.first()?)? else { return None };
+fn target<'l>(last: &'l Line, known: &BTreeMap<String, Followed>) -> Option<&'l str> {
+    let Followed::Number(number) = *known.get(last.operands.first()?)? else { return None };
     let operands = &last.operands;
     match last.op.as_str() {
         "OpBranchConditional" => operands.get(if number != 0 { 1 } else { 2 }),
@@ -126,7 +128,7 @@ fn target<'l>(last: &'l Line, known: &BTreeMap<String, Known>) -> Option<&'l str
 }
 
 /// Removes unused instructions that compute known values or addresses.
-fn drop_unused(body: &mut Vec<Line>, known: &BTreeMap<String, Known>) {
+fn drop_unused(body: &mut Vec<Line>, known: &BTreeMap<String, Followed>) {
     let mut used: BTreeSet<String> = BTreeSet::new();
     body.reverse();
     body.retain(|line| {

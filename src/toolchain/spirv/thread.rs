@@ -2,20 +2,15 @@
 //! functions, parameters by variables for the locations behind them, and names by names that say
 //! what they stand for.
 //!
-//! It does not know models, and of instructions only those that transfer control.
+//! Errors are the names of what is not supported. It does not know models, and of instructions only those that transfer control.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::module::{Function, Line, Module};
 use super::reached;
 use litmake_base::diag::Span;
-use litmake_litmus::{InitItem, InitValue, Line as Text, Place, Type as Declared, Value};
-
-/// The deepest nesting of calls.
-const DEEPEST: usize = 16;
-
-/// The largest number of instructions in a thread.
-const MOST_LINES: usize = 4096;
+use litmake_isa::functions::{self, plain};
+use litmake_litmus::{InitItem, Line as Text};
 
 pub struct Thread {
     pub lines: Vec<Text>,
@@ -30,16 +25,8 @@ pub fn thread(
     globals: &[(String, String)],
     workgroup: Option<u32>,
 ) -> Result<Thread, String> {
-    let missing = || format!("the module has no function `{function}`");
-    let id = module.exported.get(function).ok_or_else(missing)?;
-    let f = module.functions.get(id).ok_or_else(missing)?;
-    if f.params.len() != params.len() {
-        return Err(format!(
-            "`{function}` has {} parameters where the test gives {}",
-            f.params.len(),
-            params.len()
-        ));
-    }
+    let found = module.exported.get(function).and_then(|id| module.functions.get(id));
+    let f = functions::function(found, function, |f| f.params.len(), params.len())?;
     let mut writer = Writer::new(module);
     writer.workgroup = workgroup;
     let narrowed;
@@ -121,9 +108,7 @@ impl<'a> Writer<'a> {
         op: &str,
         operands: Vec<Piece>,
     ) -> Result<(), String> {
-        if self.lines.len() >= MOST_LINES {
-            return Err("unsupported: a thread of so many instructions".into());
-        }
+        functions::check_length(self.lines.len())?;
         self.lines.push(Written { result, op: op.to_string(), operands });
         Ok(())
     }
@@ -131,17 +116,17 @@ impl<'a> Writer<'a> {
     /// The variable for a location behind a parameter.
     fn parameter(&mut self, ty: &str, location: &str) -> Result<Piece, String> {
         let pointer = self.declared.get(ty).filter(|line| line.op == "OpTypePointer");
-        let pointer = pointer.ok_or("unsupported: a parameter that is no pointer")?;
+        let pointer = pointer.ok_or("a parameter that is no pointer")?;
         let class = &pointer.operands[0];
         if matches!(class.as_str(), "Function" | "Private") {
             return Err(format!(
-                "unsupported: `{location}` is behind a pointer to the invocation's own memory ({class}): \
+                "`{location}` is behind a pointer to the invocation's own memory ({class}): \
                  compile for pointers to memory that is shared, such as `global` ones of OpenCL C"
             ));
         }
         if class == "Generic" {
             return Err(format!(
-                "unsupported: `{location}` is behind a pointer whose storage class is open (Generic)"
+                "`{location}` is behind a pointer whose storage class is open (Generic)"
             ));
         }
         self.parameters.push((class.clone(), ty.to_string(), location.to_string()));
@@ -155,9 +140,7 @@ impl<'a> Writer<'a> {
         mut back: Option<&mut Return>,
         depth: usize,
     ) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err("unsupported: functions that call one another without end".into());
-        }
+        functions::check_depth(depth)?;
         self.copies += 1;
         let copy = self.copies - 1;
         let mut names: BTreeMap<&str, Piece> = BTreeMap::new();
@@ -199,9 +182,7 @@ impl<'a> Writer<'a> {
                         called.filter(|f| f.body.first().is_some_and(|l| l.op == "OpLabel"))
                     else {
                         let name = self.spelt(line.operands.get(1).map_or("", String::as_str));
-                        return Err(format!(
-                            "unsupported: a call of `{name}`, which is no function here"
-                        ));
+                        return Err(format!("a call of `{name}`, which is no function here"));
                     };
                     if called.params.len() + 2 != operands.len() {
                         return Err("a call with other arguments than the function has".into());
@@ -302,7 +283,7 @@ impl<'a> Writer<'a> {
                 let known = globals.iter().find(|(symbol_, _)| *symbol_ == symbol);
                 let location = match known {
                     Some((_, location)) => location.clone(),
-                    None => format!("module_{}", plain(&symbol)),
+                    None => functions::location(&symbol),
                 };
                 names.known.insert(id.to_string(), format!("%{location}"));
                 if let Some(value) = line.operands.get(2).filter(|_| known.is_none()) {
@@ -377,7 +358,7 @@ impl<'a> Writer<'a> {
         line: &Line,
         names: &mut Names,
     ) -> Result<Vec<Line>, String> {
-        let unknown = || format!("unsupported: the built-in variable {what}");
+        let unknown = || format!("the built-in variable {what}");
         let number = self.workgroup.filter(|_| what == "WorkgroupId").ok_or_else(unknown)?;
         let pointer = self.declared.get(line.operands[0].as_str()).ok_or_else(unknown)?;
         let vector = pointer.operands.get(1).ok_or_else(unknown)?;
@@ -405,7 +386,7 @@ impl<'a> Writer<'a> {
 
     /// The initial value of a variable of the module.
     fn holds(&self, location: &str, value: &str) -> Result<InitItem, String> {
-        let unknown = || format!("unsupported: what the variable `{location}` holds");
+        let unknown = || format!("what the variable `{location}` holds");
         let line = self.declared.get(value).ok_or_else(unknown)?;
         let ty = self.declared.get(line.operands[0].as_str()).ok_or_else(unknown)?;
         let number = match line.op.as_str() {
@@ -418,12 +399,7 @@ impl<'a> Writer<'a> {
             _ => None,
         };
         let bytes = bits.ok_or_else(unknown)? / 8;
-        Ok(InitItem {
-            place: Place::Mem { name: location.to_string(), index: None },
-            ty: Some(Declared::Int { bytes, signed: false }),
-            value: Some(InitValue::One(Value::Int(number))),
-            span: Span::default(),
-        })
+        Ok(functions::declared(location, bytes.into(), 1, Some(functions::held(vec![number]))))
     }
 }
 
@@ -439,10 +415,6 @@ fn own(line: &Line) -> Line {
         out.operands[class] = "Private".to_string();
     }
     out
-}
-
-fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 /// Names of declarations, made from their content.

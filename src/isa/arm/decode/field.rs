@@ -154,9 +154,7 @@ impl Field {
     /// `None`: this value is not one that the field can have.
     fn push(self, word: u32, at: u64, operands: &mut Vec<Operand>) -> Option<()> {
         let rn = bits(word, 16, 4);
-        let up = bit(word, 23);
         let pc = at.wrapping_add(8);
-        let half = bits(word, 8, 4) << 4 | bits(word, 0, 4);
         let operand = match self {
             Field::R(low) => reg(bits(word, low, 4)),
             Field::Num(low, width) => imm(bits(word, low, width)),
@@ -170,53 +168,6 @@ impl Field {
             }
             Field::Trap => imm(bits(word, 8, 12) << 4 | bits(word, 0, 4)),
             Field::TrapT => imm(rn << 12 | bits(word, 0, 12)),
-            Field::Base => mem(rn, 0, Update::None),
-            Field::MemA => {
-                let update = update(bit(word, 24), bit(word, 21))?;
-                mem(rn, direction(up, bits(word, 0, 12)), update)
-            }
-            Field::MemRegA => {
-                let update = update(bit(word, 24), bit(word, 21))?;
-                let sign = if up { "" } else { "-" };
-                let shift = shift(bits(word, 5, 2), bits(word, 7, 5));
-                let shift = shift.map(|s| format!(",{}", shift_text(s))).unwrap_or_default();
-                mem_index(rn, format!("{sign}{}{shift}", name(bits(word, 0, 4))), update)
-            }
-            Field::MemHalfA => {
-                let update = update(bit(word, 24), bit(word, 21))?;
-                mem(rn, direction(up, half), update)
-            }
-            Field::MemHalfRegA => {
-                let update = update(bit(word, 24), bit(word, 21))?;
-                let sign = if up { "" } else { "-" };
-                mem_index(rn, format!("{sign}{}", name(bits(word, 0, 4))), update)
-            }
-            Field::MemT => mem(rn, bits(word, 0, 12).into(), Update::None),
-            Field::Mem8T => {
-                let update = update_thumb(bit(word, 10), bit(word, 8))?;
-                // Upwards without update there are 12 bits; this is for unprivileged code.
-                if update == Update::None && bit(word, 9) {
-                    return None;
-                }
-                mem(rn, direction(bit(word, 9), word & 0xff), update)
-            }
-            Field::MemRegT => {
-                let shift = match bits(word, 4, 2) {
-                    0 => String::new(),
-                    n => format!(",LSL #{n}"),
-                };
-                mem_index(rn, format!("{}{shift}", name(bits(word, 0, 4))), Update::None)
-            }
-            Field::MemWordsT => {
-                let update = update_thumb(bit(word, 24), bit(word, 21))?;
-                mem(rn, direction(up, 4 * (word & 0xff)), update)
-            }
-            Field::MemExT => mem(rn, 4 * i64::from(word & 0xff), Update::None),
-            Field::LiteralA => place(pc, direction(up, bits(word, 0, 12))),
-            Field::LiteralHalfA => place(pc, direction(up, half)),
-            Field::LiteralWordsA => place(pc, direction(up, 4 * (word & 0xff))),
-            Field::LiteralT => place(pc_of_thumb(at), direction(up, bits(word, 0, 12))),
-            Field::LiteralWordsT => place(pc_of_thumb(at), direction(up, 4 * (word & 0xff))),
             Field::BlockBase => block_base(rn, bit(word, 21)),
             Field::List if word & 0xffff == 0 => return None,
             Field::List => list(word & 0xffff),
@@ -286,10 +237,69 @@ impl Field {
                 let names: Vec<String> = (first..first + count).map(|n| format!("D{n}")).collect();
                 Operand::Text(format!("{{{}}}", names.join(",")))
             }
-            Field::MemVfp => mem(rn, direction(up, 4 * (word & 0xff)), Update::None),
+            _ => self.memory(word, at)?,
         };
         operands.push(operand);
         Some(())
+    }
+
+    /// The operand of a field that is a place in memory.
+    fn memory(self, word: u32, at: u64) -> Option<Operand> {
+        let rn = bits(word, 16, 4);
+        let up = bit(word, 23);
+        let pc = at.wrapping_add(8);
+        let half = bits(word, 8, 4) << 4 | bits(word, 0, 4);
+        Some(match self {
+            Field::Base => mem(rn, 0, Update::None),
+            Field::MemA => {
+                let update = update(bit(word, 24), bit(word, 21))?;
+                mem(rn, direction(up, bits(word, 0, 12)), update)
+            }
+            Field::MemRegA => {
+                let update = update(bit(word, 24), bit(word, 21))?;
+                let sign = if up { "" } else { "-" };
+                let shift = shift(bits(word, 5, 2), bits(word, 7, 5));
+                let shift = shift.map(|s| format!(",{}", shift_text(s))).unwrap_or_default();
+                mem_index(rn, format!("{sign}{}{shift}", name(bits(word, 0, 4))), update)
+            }
+            Field::MemHalfA => {
+                let update = update(bit(word, 24), bit(word, 21))?;
+                mem(rn, direction(up, half), update)
+            }
+            Field::MemHalfRegA => {
+                let update = update(bit(word, 24), bit(word, 21))?;
+                let sign = if up { "" } else { "-" };
+                mem_index(rn, format!("{sign}{}", name(bits(word, 0, 4))), update)
+            }
+            Field::MemT => mem(rn, bits(word, 0, 12).into(), Update::None),
+            Field::Mem8T => {
+                let update = update_thumb(bit(word, 10), bit(word, 8))?;
+                // Upwards without update there are 12 bits; this is for unprivileged code.
+                if update == Update::None && bit(word, 9) {
+                    return None;
+                }
+                mem(rn, direction(bit(word, 9), word & 0xff), update)
+            }
+            Field::MemRegT => {
+                let shift = match bits(word, 4, 2) {
+                    0 => String::new(),
+                    n => format!(",LSL #{n}"),
+                };
+                mem_index(rn, format!("{}{shift}", name(bits(word, 0, 4))), Update::None)
+            }
+            Field::MemWordsT => {
+                let update = update_thumb(bit(word, 24), bit(word, 21))?;
+                mem(rn, direction(up, 4 * (word & 0xff)), update)
+            }
+            Field::MemExT => mem(rn, 4 * i64::from(word & 0xff), Update::None),
+            Field::LiteralA => place(pc, direction(up, bits(word, 0, 12))),
+            Field::LiteralHalfA => place(pc, direction(up, half)),
+            Field::LiteralWordsA => place(pc, direction(up, 4 * (word & 0xff))),
+            Field::LiteralT => place(pc_of_thumb(at), direction(up, bits(word, 0, 12))),
+            Field::LiteralWordsT => place(pc_of_thumb(at), direction(up, 4 * (word & 0xff))),
+            Field::MemVfp => mem(rn, direction(up, 4 * (word & 0xff)), Update::None),
+            _ => return None,
+        })
     }
 }
 

@@ -474,29 +474,11 @@ impl Lower<'_> {
                 self.truth(&old, ValueType::Bool)
             }
             Action::Exchange => {
-                let v = self.operand(&values[1], indirect, args[1].span)?;
-                let ty = self.access_type(&object, span)?;
-                let v = self.convert(&v, &ty)?;
-                let old = self.rmw(&addr, &object, tags, &[&v], span, &mut |_, _| Ok(v.clone()))?;
-                match indirect {
-                    true => self.put(&values[2], &old, args[2].span),
-                    false => Ok(old),
-                }
+                self.exchange((&addr, &object), &values, args, (tags, indirect), span)
             }
             Action::Fetch(op) => self.fetch(&b, op, &addr, &object, &values[1], tags, span),
             Action::Cas { weak } => {
-                let weak = match b.style {
-                    Style::C { .. } => weak,
-                    _ => match values[3].src {
-                        Src::Const(c) => c != 0,
-                        _ => {
-                            let message = "whether it is weak is not known before it runs";
-                            return Err(self
-                                .error(args[3].span, message)
-                                .help("expected a constant: 1 for weak, 0 for strong"));
-                        }
-                    },
-                };
+                let weak = self.is_weak(b.style, weak, &values, args)?;
                 let desired = self.operand(&values[2], indirect, args[2].span)?;
                 let failure = volatile(&object, tag::C_A | failure);
                 let cas = Cas {
@@ -518,6 +500,40 @@ impl Lower<'_> {
             | Action::KillDependency
             | Action::Expect
             | Action::Copy => Ok(self.b.void()),
+        }
+    }
+
+    fn exchange(
+        &mut self,
+        (addr, object): (&Value, &Type),
+        values: &[Value],
+        args: &[Expr],
+        (tags, indirect): (Tags, bool),
+        span: Span,
+    ) -> Result<Value> {
+        let v = self.operand(&values[1], indirect, args[1].span)?;
+        let ty = self.access_type(object, span)?;
+        let v = self.convert(&v, &ty)?;
+        let old = self.rmw(addr, object, tags, &[&v], span, &mut |_, _| Ok(v.clone()))?;
+        match indirect {
+            true => self.put(&values[2], &old, args[2].span),
+            false => Ok(old),
+        }
+    }
+
+    /// Whether a compare-exchange is weak: by its name, or by an argument.
+    fn is_weak(&self, style: Style, said: bool, values: &[Value], args: &[Expr]) -> Result<bool> {
+        match style {
+            Style::C { .. } => Ok(said),
+            _ => match values[3].src {
+                Src::Const(c) => Ok(c != 0),
+                _ => {
+                    let message = "whether it is weak is not known before it runs";
+                    Err(self
+                        .error(args[3].span, message)
+                        .help("expected a constant: 1 for weak, 0 for strong"))
+                }
+            },
         }
     }
 

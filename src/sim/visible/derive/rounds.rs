@@ -1,7 +1,7 @@
 //! Where runs of an automaton come round: from which states they are followed anew, and which cycles stay
 //! cycles. It knows nothing of private events.
 
-use super::{Derivation, Rule, Stuck};
+use super::{Derivation, Stuck};
 use crate::visible::automaton::{Automaton, State, Test};
 use litmake_cat::plan::{CheckKind, NodeId, Shape};
 use rustc_hash::FxHashSet;
@@ -21,37 +21,19 @@ impl Derivation<'_> {
 
     /// A cycle stays one where runs go without private events, even if they leave out where it comes round:
     /// whatever else in the automaton comes round is no cycle in an execution, or forbidden by itself.
-    pub(super) fn cycles_come_round(&mut self, rule: &Rule) -> Result<(), Stuck> {
-        let automaton = &rule.automaton;
+    pub(super) fn cycles_come_round(&mut self, node: NodeId) -> Result<(), Stuck> {
+        let automaton =
+            Automaton::unmerged(&self.facts, node, true).map_err(|_| Stuck::default())?;
         let inner = automaton.loops.iter().map(|(s, _)| *s).filter(|s| *s != automaton.start);
         let inner: Vec<State> = inner.chain(automaton.inner.iter().copied()).collect();
         let mut forbidden: Vec<State> = Vec::new();
         for state in inner {
-            if forbidden.contains(&state) {
-                continue;
-            }
-            let round = arcs_round(automaton, state, &forbidden);
-            let mut strict = true;
-            for (from, leaf) in &round {
-                let may_stay = *from != state && !automaton.is_loop(*from);
-                if !(self.is_strict(*leaf) || may_stay && self.is_forward(*leaf)) {
-                    eprintln!(
-                        "state {state}: {from} leaf {leaf} {:?} forward {} ",
-                        self.facts.node(*leaf),
-                        self.is_forward(*leaf)
-                    );
-                }
-                strict &= self.is_strict(*leaf) || may_stay && self.is_forward(*leaf);
-            }
+            let round = automaton.leaves_round(state, &forbidden);
+            let strict = round
+                .iter()
+                .all(|(leaf, first)| self.is_strict(*leaf) || !first && self.is_forward(*leaf));
             if !strict {
-                if !self.is_forbidden_round(automaton, state, &forbidden) {
-                    eprintln!(
-                        "not forbidden: state {state} loops {:?} inner {:?} start {} round {}",
-                        automaton.loops,
-                        automaton.inner,
-                        automaton.start,
-                        round.len()
-                    );
+                if !self.is_forbidden_round(&automaton, state, &forbidden) {
                     return Err(Stuck::default());
                 }
                 forbidden.push(state);
@@ -115,7 +97,6 @@ fn is_included(automaton: &Automaton, state: State, without: &[State], other: &A
             continue;
         }
         if seen.len() > 2000 {
-            eprintln!("seen");
             return false;
         }
         for arc in &automaton.arcs[usize::from(at)] {
@@ -137,10 +118,6 @@ fn is_included(automaton: &Automaton, state: State, without: &[State], other: &A
             }
             next.sort_unstable();
             if arc.to == state && !next.contains(&other.start) {
-                eprintln!(
-                    "fails at arc {at} {:?} -> {} next {next:?} states {states:?} known {known:?}",
-                    arc, arc.to
-                );
                 return false;
             }
             if arc.to != state {

@@ -53,6 +53,10 @@ struct Run {
     /// Whether it is not known to be possible without private events.
     debt: bool,
     twice: bool,
+    /// Whether it has passed an access whose address depends on a read.
+    addressed: bool,
+    /// Whether it has passed a private read since.
+    behind_address: bool,
     /// Whether it is one without private events, which has to be possible with them.
     back: bool,
     /// The steps in program order that the events before can make to whatever follows.
@@ -92,6 +96,9 @@ impl Derivation<'_> {
         todo: &mut Vec<Run>,
     ) -> Result<(), Stuck> {
         use BaseRel as B;
+        if self.addressed && run.addressed {
+            return Ok(());
+        }
         let reads = |h: &&Held| matches!(h.event.kind, Kind::Read | Kind::Update);
         let Some(last) = run.held.last().filter(reads) else {
             return Ok(());
@@ -135,6 +142,7 @@ impl Derivation<'_> {
                 for by in ways {
                     let mut run = run.clone();
                     run.back = true;
+                    run.behind_address |= run.addressed;
                     run.held.iter_mut().for_each(|h| h.crossed = true);
                     run.held.push(Held {
                         event: read.clone(),
@@ -165,6 +173,8 @@ impl Derivation<'_> {
                 held: SmallVec::new(),
                 debt: false,
                 twice: false,
+                addressed: false,
+                behind_address: false,
                 back: false,
                 open: 0,
                 inside: 0,
@@ -216,7 +226,9 @@ impl Derivation<'_> {
         }
         let mut todo: Vec<Run> = Vec::new();
         for (state, event) in starts {
-            let states = SmallVec::from_slice(&[state]);
+            let mut states = vec![state];
+            self.add_free(rule, &event, &mut states);
+            let states = states.into_iter().collect();
             let held = Held { event, states, ctrl: Flow::No, carried: Flow::No, crossed: false };
             let held = SmallVec::from_iter([held]);
             todo.push(Run {
@@ -225,6 +237,8 @@ impl Derivation<'_> {
                 held,
                 debt: false,
                 twice: false,
+                addressed: false,
+                behind_address: false,
                 back: false,
                 open: 0,
                 inside: 0,
@@ -243,7 +257,7 @@ impl Derivation<'_> {
             listed = todo.len();
             let Some((_, next)) = waiting.pop_first() else { return Ok(()) };
             let run = todo[next].clone();
-            let alike = seen.entry(run.outline()).or_default();
+            let alike = seen.entry(run.outline(self.addressed)).or_default();
             if alike.iter().any(|known| known.stands_for(&run)) {
                 continue;
             }
@@ -375,8 +389,11 @@ impl Derivation<'_> {
             if !self.may(arc.leaf, from.kind, kind, 3, Link::any_private(), Link::any_private()) {
                 continue;
             }
+            let behind_address = run.addressed && kind == Kind::PrivateRead;
             let to = Event::new(kind);
-            if !Automaton::passes(&self.facts, &to, &arc.after).possible() {
+            if behind_address && self.addressed
+                || !Automaton::passes(&self.facts, &to, &arc.after).possible()
+            {
                 continue;
             }
             let holds = |link: Link, back: Link| {
@@ -394,6 +411,7 @@ impl Derivation<'_> {
             let mut go = |carried: Flow, ctrl: Flow| {
                 let mut next = run.clone();
                 next.state = arc.to;
+                next.behind_address |= behind_address;
                 next.hidden = Some(Hidden { kind, flowed: false });
                 for held in &mut next.held {
                     held.carried = Flow::No;
@@ -531,7 +549,8 @@ impl Derivation<'_> {
                 Some(Near::WriteAfter | Near::Changed) => hidden.flowed,
                 _ => false,
             };
-            if self.once && twice {
+            let behind_address = run.addressed && second == Kind::PrivateRead;
+            if self.once && twice || self.addressed && behind_address {
                 continue;
             }
             let holds = |by: &[BaseRel]| {
@@ -550,6 +569,7 @@ impl Derivation<'_> {
                 };
                 next.hidden = Some(Hidden { kind: second, flowed });
                 next.twice |= twice;
+                next.behind_address |= behind_address;
                 for held in &mut next.held {
                     let carried = held.carried;
                     match by {
@@ -590,8 +610,24 @@ impl Derivation<'_> {
                 }
             }
         }
+        self.at_private(rule, run, arc, own, hidden, todo)
+    }
+
+    /// Steps from a private event to itself.
+    fn at_private(
+        &self,
+        rule: &Rule,
+        run: &Run,
+        arc: &Arc,
+        own: &Event,
+        hidden: Hidden,
+        todo: &mut Vec<Run>,
+    ) -> Result<(), Stuck> {
+        let to = Event::new(hidden.kind);
+        if !Automaton::passes(&self.facts, &to, &arc.after).possible() {
+            return Ok(());
+        }
         for (itself, link) in one_access().into_iter().enumerate() {
-            let Some(to) = fits(hidden.kind) else { continue };
             let pair = Pair { from: own, to: &to, link, back: link, near: None };
             if !self.facts.holds(arc.leaf, &pair).possible() {
                 continue;
@@ -695,6 +731,18 @@ impl Derivation<'_> {
         })
     }
 
+    /// Adds the states of closures that an event is in, too.
+    fn add_free(&self, rule: &Rule, at: &Event, states: &mut Vec<State>) {
+        for state in states.clone() {
+            let free = rule.automaton.free[usize::from(state)].iter();
+            let free =
+                free.filter(|(tests, _)| Automaton::passes(&self.facts, at, tests) == Truth::Yes);
+            states.extend(free.map(|(_, s)| *s));
+        }
+        states.sort_unstable();
+        states.dedup();
+    }
+
     /// The states to which steps in program order lead at an event.
     fn by_steps(&self, rule: &Rule, open: Steps, to: &Event) -> Vec<State> {
         let steps = rule.steps.iter().enumerate().filter(|(number, _)| open >> number & 1 == 1);
@@ -776,14 +824,7 @@ impl Derivation<'_> {
         if !direct {
             states.extend(self.by_steps(rule, next.open, to));
         }
-        for state in states.clone() {
-            let free = rule.automaton.free[usize::from(state)].iter();
-            let free =
-                free.filter(|(tests, _)| Automaton::passes(&self.facts, to, tests) == Truth::Yes);
-            states.extend(free.map(|(_, s)| *s));
-        }
-        states.sort_unstable();
-        states.dedup();
+        self.add_free(rule, to, &mut states);
         if let By::Instead(_, leaf) = by
             && let Some(last) = run.held.iter().rev().nth(1)
             && self.same_step(rule, last, leaf, to).iter().all(|s| states.contains(s))
@@ -795,6 +836,11 @@ impl Derivation<'_> {
         for set in &to.known {
             next.passed[behind] = next.passed[behind] | self.facts.annotations(*set);
         }
+        let addr = [Some(BaseRel::Addr), Some(BaseRel::PickAddr)];
+        next.addressed |= match by {
+            By::Leaf(leaf, _) => addr.contains(&self.dependency(leaf)),
+            By::Private(_) | By::Instead(..) => addr.contains(&by.dependency()),
+        };
         next.debt = !kept;
         next.state = if kept { rule.automaton.start } else { state };
         next.hidden = None;
@@ -824,11 +870,19 @@ impl Derivation<'_> {
 }
 
 impl Run {
-    /// What two runs have to have in common if one is to stand for the other. The annotations are for the report
-    /// alone.
-    fn outline(&self) -> Run {
-        let (held, passed) = (SmallVec::new(), [Tags::NONE; 2]);
-        Run { held, open: 0, inside: 0, passed, ..self.clone() }
+    /// What two runs have to have in common if one is to stand for the other. Much is for the report alone; whether an address was
+    /// passed counts where that is an exception.
+    fn outline(&self, addressed: bool) -> Run {
+        Run {
+            held: SmallVec::new(),
+            open: 0,
+            inside: 0,
+            twice: false,
+            addressed: self.addressed && addressed,
+            behind_address: false,
+            passed: [Tags::NONE; 2],
+            ..self.clone()
+        }
     }
 
     /// Whether this run, which has the same outline, remembers nothing that the other does not: what may follow the other
@@ -921,5 +975,5 @@ fn stuck(run: &Run) -> Stuck {
     // Those behind private events first.
     let [before, behind] = run.passed;
     let annotations = if behind == Tags::NONE { before } else { behind };
-    Stuck { annotations, twice: run.twice }
+    Stuck { annotations, twice: run.twice, addressed: run.behind_address }
 }

@@ -991,47 +991,10 @@ impl Writer<'_> {
             let text = text.ok_or_else(|| self.refusal(i, "has no plain form"))?;
             return Ok((Operand::Text(text), false));
         }
-        let mut at: Option<(Object, i64)> = None;
-        for a in &facts.accesses {
-            let here = match a.place {
-                Place::Location(loc, off) => object_at(loc, off),
-                Place::Stack(at) => match (self.world.frame, self.slot(at)) {
-                    (Some(frame), _) => (Object::Location(frame.loc), at - frame.from),
-                    (None, Some(Slot::Private(from, _))) => (Object::Private(*from), at - from),
-                    (None, Some(Slot::Register(reg))) => {
-                        let reg = reg.clone();
-                        return Ok((Operand::Reg(self.target.view(&reg, a.size)), false));
-                    }
-                    // A dead store beside what stays.
-                    (None, None) => {
-                        return Err(self.refusal(i, "stores to a slot that nothing reads").into());
-                    }
-                },
-                // A constant that is no single number is read of a location.
-                Place::Constant(from)
-                    if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
-                {
-                    return Err(Stuck::Constant(from));
-                }
-                Place::Constant(_) => {
-                    let elements = endian::takes_elements(self.target.arch, d);
-                    let constant = constant(&facts.accesses, elements)
-                        .ok_or_else(|| self.refusal(i, "reads a constant of an odd size"))?;
-                    if !self.constants.contains(&constant) {
-                        self.constants.push(constant);
-                    }
-                    (Object::Constant(constant), 0)
-                }
-                _ => return Err(self.refusal(i, "has an address that is not plain").into()),
-            };
-            at = Some(match at {
-                None => here,
-                Some((object, offset)) if object == here.0 => (object, offset.min(here.1)),
-                Some(_) => return Err(self.refusal(i, "accesses two locations").into()),
-            });
-        }
-        let Some((object, offset)) = at else {
-            return Ok((Operand::Mem(mem.clone()), false));
+        let (object, offset) = match self.accessed(i, d)? {
+            Accessed::Object(object, offset) => (object, offset),
+            Accessed::Register(reg) => return Ok((Operand::Reg(reg), false)),
+            Accessed::Nothing => return Ok((Operand::Mem(mem.clone()), false)),
         };
         let Placed { offset, swap } = self.placed(i, d, &object, offset)?;
         if let Object::Lock(loc) = object {
@@ -1095,6 +1058,51 @@ impl Writer<'_> {
         }
         let base = self.pointer(object, offset)?;
         Ok((Operand::Mem(shape(base, 0)), swap))
+    }
+
+    /// Where an instruction accesses memory: the object and the lowest offset.
+    fn accessed(&mut self, i: usize, d: &Decoded) -> Result<Accessed, Stuck> {
+        let facts = &self.analysis.facts[i];
+        let mut at: Option<(Object, i64)> = None;
+        for a in &facts.accesses {
+            let here = match a.place {
+                Place::Location(loc, off) => object_at(loc, off),
+                Place::Stack(at) => match (self.world.frame, self.slot(at)) {
+                    (Some(frame), _) => (Object::Location(frame.loc), at - frame.from),
+                    (None, Some(Slot::Private(from, _))) => (Object::Private(*from), at - from),
+                    (None, Some(Slot::Register(reg))) => {
+                        let reg = reg.clone();
+                        return Ok(Accessed::Register(self.target.view(&reg, a.size)));
+                    }
+                    // A dead store beside what stays.
+                    (None, None) => {
+                        return Err(self.refusal(i, "stores to a slot that nothing reads").into());
+                    }
+                },
+                // A constant that is no single number is read of a location.
+                Place::Constant(from)
+                    if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
+                {
+                    return Err(Stuck::Constant(from));
+                }
+                Place::Constant(_) => {
+                    let elements = endian::takes_elements(self.target.arch, d);
+                    let constant = constant(&facts.accesses, elements)
+                        .ok_or_else(|| self.refusal(i, "reads a constant of an odd size"))?;
+                    if !self.constants.contains(&constant) {
+                        self.constants.push(constant);
+                    }
+                    (Object::Constant(constant), 0)
+                }
+                _ => return Err(self.refusal(i, "has an address that is not plain").into()),
+            };
+            at = Some(match at {
+                None => here,
+                Some((object, offset)) if object == here.0 => (object, offset.min(here.1)),
+                Some(_) => return Err(self.refusal(i, "accesses two locations").into()),
+            });
+        }
+        Ok(at.map_or(Accessed::Nothing, |(object, offset)| Accessed::Object(object, offset)))
     }
 
     /// Whether something so many bytes into a location is an element of it.
@@ -1180,4 +1188,13 @@ fn plain_access(arch: Arch, d: &mut Decoded) {
         None => d.mnemonic.strip_suffix('u').map(String::from),
     };
     d.mnemonic = plain.unwrap_or_else(|| d.mnemonic.clone());
+}
+
+/// Where an instruction accesses memory.
+enum Accessed {
+    Nothing,
+    /// A slot of the stack that is a register in the test.
+    Register(String),
+    /// An object, from this offset on.
+    Object(Object, i64),
 }

@@ -1,7 +1,7 @@
 //! Moves as instructions of AArch64.
 
 use super::Base;
-use super::{Addr, Column, Form, Move, Op, Operand, Order, Status, UpdateOp};
+use super::{Addr, Column, Form, Move, Op, Operand, Order, Reg, Status, UpdateOp};
 
 /// Registers for the parts of a move.
 const VALUE: u8 = 11;
@@ -73,50 +73,9 @@ fn suffix(order: Order) -> &'static str {
 pub fn print(c: &mut Column, m: &Move) {
     match m {
         Move::Set { to, value } => c.push(format!("MOV W{to},#{value}")),
-        Move::Compute { op, to, a, b } => {
-            let w = if *a >= super::POINTER { "X" } else { "W" };
-            let name = match op {
-                Op::Add => "ADD",
-                Op::Sub => "SUB",
-                Op::And => "AND",
-                Op::Or => "ORR",
-                Op::Xor => "EOR",
-            };
-            match b {
-                Operand::Reg(b) => c.push(format!("{name} {w}{to},{w}{a},{w}{b}")),
-                Operand::Const(v) if matches!((op, v), (Op::Add | Op::Sub, _) | (_, 1 | -2)) => {
-                    c.push(format!("{name} {w}{to},{w}{a},#{v}"))
-                }
-                Operand::Const(v) => {
-                    c.push(format!("MOV {w}{VALUE},#{v}"));
-                    c.push(format!("{name} {w}{to},{w}{a},{w}{VALUE}"));
-                }
-            }
-        }
+        Move::Compute { op, to, a, b } => compute(c, *op, *to, *a, *b),
         Move::Take { to, place } => c.push(format!("MOV X{to},X{}", 20 + place)),
-        Move::Load { to, at, size, order, form } => {
-            let wide = if *to >= super::POINTER { 8 } else { *size };
-            let (l, w) = (letter(*size), width(wide));
-            match order {
-                Order::Plain => {
-                    let at = address(c, at);
-                    match (form, size) {
-                        (Form::Signed, 4) => c.push(format!("LDRSW X{to},{at}")),
-                        (Form::Signed, 1 | 2) => c.push(format!("LDRS{l} W{to},{at}")),
-                        _ => c.push(format!("LDR{l} {w}{to},{at}")),
-                    }
-                }
-                _ => {
-                    let at = alone(c, at);
-                    let name = if *order == Order::AcquirePc { "LDAPR" } else { "LDAR" };
-                    c.push(format!("{name}{l} {w}{to},{at}"));
-                }
-            }
-            if *form == Form::Reversed {
-                let name = if *size == 2 { "REV16" } else { "REV" };
-                c.push(format!("{name} {w}{to},{w}{to}"));
-            }
-        }
+        Move::Load { to, at, size, order, form } => load(c, *to, at, *size, *order, *form),
         Move::Store { from, at, size, order, reversed } => {
             let mut reg = value(c, *from, *size);
             let (l, w) = (letter(*size), width(*size));
@@ -156,10 +115,7 @@ pub fn print(c: &mut Column, m: &Move) {
             let reg = value(c, *from, *size);
             let at = alone(c, at);
             let (l, w) = (letter(*size), width(*size));
-            let again = c.label();
-            if matches!(status, Status::Again) {
-                c.push(format!("{again}:"));
-            }
+            let again = c.pair(status);
             let (ld, st) = (
                 if order.acquires() { "LDAXR" } else { "LDXR" },
                 if order.releases() { "STLXR" } else { "STXR" },
@@ -167,15 +123,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("{ld}{l} {w}{to},{at}"));
             let kept = if let Status::Kept(r) = status { *r } else { STATUS };
             c.push(format!("{st}{l} W{kept},{reg},{at}"));
-            match status {
-                Status::Ignored | Status::Kept(_) => {}
-                Status::Done(then) => {
-                    c.push(format!("CBNZ W{kept},{again}"));
-                    c.moves(then);
-                    c.push(format!("{again}:"));
-                }
-                Status::Again => c.push(format!("CBNZ W{kept},{again}")),
-            }
+            c.paired(status, &again, |c| c.push(format!("CBNZ W{kept},{again}")));
         }
         Move::If { on, is, then } => {
             let end = c.label();
@@ -193,17 +141,53 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("CSEL W{to},W{other},W{to},EQ"));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                c.push(format!("MOV W{n},#0"));
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("ADD W{n},W{n},#1"));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("CBZ {}{to},{again}", width(*size)));
+        }
+    }
+}
+
+fn load(c: &mut Column, to: Reg, at: &Addr, size: u8, order: Order, form: Form) {
+    let wide = if to >= super::POINTER { 8 } else { size };
+    let (l, w) = (letter(size), width(wide));
+    match order {
+        Order::Plain => {
+            let at = address(c, at);
+            match (form, size) {
+                (Form::Signed, 4) => c.push(format!("LDRSW X{to},{at}")),
+                (Form::Signed, 1 | 2) => c.push(format!("LDRS{l} W{to},{at}")),
+                _ => c.push(format!("LDR{l} {w}{to},{at}")),
+            }
+        }
+        _ => {
+            let at = alone(c, at);
+            let name = if order == Order::AcquirePc { "LDAPR" } else { "LDAR" };
+            c.push(format!("{name}{l} {w}{to},{at}"));
+        }
+    }
+    if form == Form::Reversed {
+        let name = if size == 2 { "REV16" } else { "REV" };
+        c.push(format!("{name} {w}{to},{w}{to}"));
+    }
+}
+
+fn compute(c: &mut Column, op: Op, to: Reg, a: Reg, b: Operand) {
+    let w = if a >= super::POINTER { "X" } else { "W" };
+    let name = match op {
+        Op::Add => "ADD",
+        Op::Sub => "SUB",
+        Op::And => "AND",
+        Op::Or => "ORR",
+        Op::Xor => "EOR",
+    };
+    match b {
+        Operand::Reg(b) => c.push(format!("{name} {w}{to},{w}{a},{w}{b}")),
+        Operand::Const(v) if matches!((op, v), (Op::Add | Op::Sub, _) | (_, 1 | -2)) => {
+            c.push(format!("{name} {w}{to},{w}{a},#{v}"))
+        }
+        Operand::Const(v) => {
+            c.push(format!("MOV {w}{VALUE},#{v}"));
+            c.push(format!("{name} {w}{to},{w}{a},{w}{VALUE}"));
         }
     }
 }

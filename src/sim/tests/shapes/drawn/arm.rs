@@ -126,28 +126,16 @@ pub fn print(c: &mut Column, m: &Move) {
             let from = value(c, *from);
             let at = alone(c, at);
             let l = letter(*size);
-            let again = c.label();
-            if matches!(status, Status::Again) {
-                c.push(format!("{again}:"));
-            }
+            let again = c.pair(status);
             let ld = if order.acquires() { "LDAEX" } else { "LDREX" };
             let st = if order.releases() { "STLEX" } else { "STREX" };
             c.push(format!("{ld}{l} {},{at}", reg(*to)));
             let kept = if let Status::Kept(r) = status { reg(*r) } else { STATUS.to_string() };
             c.push(format!("{st}{l} {kept},{from},{at}"));
-            match status {
-                Status::Ignored | Status::Kept(_) => {}
-                Status::Done(then) => {
-                    c.push(format!("CMP {kept},#0"));
-                    c.push(format!("BNE {again}"));
-                    c.moves(then);
-                    c.push(format!("{again}:"));
-                }
-                Status::Again => {
-                    c.push(format!("CMP {kept},#0"));
-                    c.push(format!("BNE {again}"));
-                }
-            }
+            c.paired(status, &again, |c| {
+                c.push(format!("CMP {kept},#0"));
+                c.push(format!("BNE {again}"));
+            });
         }
         Move::If { on, is, then } => {
             let end = c.label();
@@ -161,16 +149,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("MOVEQ {},{}", reg(*to), reg(*other)));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                set(c, &reg(*n), 0);
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("ADD {},{},#1", reg(*n), reg(*n)));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("CMP {},#0", reg(*to)));
             c.push(format!("BEQ {again}"));
         }

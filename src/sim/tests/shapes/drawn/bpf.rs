@@ -133,16 +133,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("{end}:"));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                print(c, &Move::Set { to: *n, value: 0 });
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("{} += 1", reg(*n)));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("if {} == 0 goto {again}", reg(*to)));
         }
         Move::Fence(_) | Move::Pair { .. } | Move::Select { .. } => {

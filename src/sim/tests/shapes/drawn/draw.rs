@@ -3,7 +3,7 @@
 
 use super::facts::{Facts, POINTER};
 use super::{
-    Addr, Base, Drawn, Form, Initial, Move, Op, Operand, Order, Place, Reg, Status, UpdateOp,
+    Addr, Base, Drawn, DrawnPlace, Form, Initial, Move, Op, Operand, Order, Reg, Status, UpdateOp,
 };
 use crate::exec::Rng;
 use litmake::litmus::Arch;
@@ -34,7 +34,7 @@ struct Draw<'r> {
     rng: &'r mut Rng,
     facts: &'r Facts,
     scene: Scene,
-    places: Vec<Place>,
+    places: Vec<DrawnPlace>,
     /// The two shared locations: each a place, and where in it.
     shared: [(usize, i64); 2],
     size: u8,
@@ -126,7 +126,7 @@ impl<'r> Draw<'r> {
             _ => 4,
         };
         let c = facts.arch == Arch::C;
-        let place = |name: &str, elem, init: Vec<i64>, atomic| Place {
+        let place = |name: &str, elem, init: Vec<i64>, atomic| DrawnPlace {
             name: name.to_string(),
             elem,
             init: init.into_iter().map(Initial::Int).collect(),

@@ -1,6 +1,6 @@
 //! The registers, sizes, fences and annotations of each dialect. It does not know how instructions are written.
 
-use super::{Drawn, Order, Place, Reg};
+use super::{Drawn, DrawnPlace, Order, Reg};
 use litmake::litmus::Arch;
 
 /// The first register for addresses; there are two.
@@ -43,6 +43,7 @@ pub struct Facts {
 const PLAIN: &[Order] = &[Order::Plain];
 const BOTH: &[Order] = &[Order::Plain, Order::Acquire, Order::Release, Order::Both];
 
+#[expect(clippy::too_many_lines, reason = "a table with a row a dialect")]
 pub fn of(arch: Arch, plain: bool) -> Facts {
     let none = Facts {
         arch,
@@ -224,7 +225,7 @@ impl Facts {
         }
     }
 
-    pub fn type_of(&self, place: &Place, tagged: bool) -> String {
+    pub fn type_of(&self, place: &DrawnPlace, tagged: bool) -> String {
         let address = place.init.iter().any(|i| matches!(i, super::Initial::At(_)));
         match self.arch {
             Arch::C if address && !tagged => "int*".to_string(),

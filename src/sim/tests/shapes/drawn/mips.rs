@@ -97,24 +97,13 @@ pub fn print(c: &mut Column, m: &Move) {
             let from = value(c, *from);
             let at = address(c, at);
             let d = if *size == 8 { "d" } else { "" };
-            let again = c.label();
-            if matches!(status, Status::Again) {
-                c.push(format!("{again}:"));
-            }
+            let again = c.pair(status);
             c.push(format!("ll{d} {},{at}", reg(*to)));
             let kept = if let Status::Kept(r) = status { reg(*r) } else { STATUS.to_string() };
             // The status goes where the value was.
             c.push(format!("move {kept},{from}"));
             c.push(format!("sc{d} {kept},{at}"));
-            match status {
-                Status::Ignored | Status::Kept(_) => {}
-                Status::Done(then) => {
-                    c.push(format!("beq {kept},$0,{again}"));
-                    c.moves(then);
-                    c.push(format!("{again}:"));
-                }
-                Status::Again => c.push(format!("beq {kept},$0,{again}")),
-            }
+            c.paired(status, &again, |c| c.push(format!("beq {kept},$0,{again}")));
         }
         Move::If { on, is, then } => {
             let end = c.label();
@@ -131,16 +120,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("movz {},{},{STATUS}", reg(*to), reg(*other)));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                c.push(format!("li {},0", reg(*n)));
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("addiu {},{},1", reg(*n), reg(*n)));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("beq {},$0,{again}", reg(*to)));
         }
         Move::Update { .. } | Move::Compare { .. } => unreachable!("MIPS has no such instruction"),

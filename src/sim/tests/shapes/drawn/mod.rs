@@ -187,7 +187,7 @@ enum Base {
 
 /// A location, or an array.
 #[derive(Clone, Debug)]
-struct Place {
+struct DrawnPlace {
     name: String,
     /// Bytes of an element.
     elem: u8,
@@ -204,7 +204,7 @@ enum Initial {
 }
 
 struct Drawn {
-    places: Vec<Place>,
+    places: Vec<DrawnPlace>,
     threads: Vec<Vec<Move>>,
     /// Bytes of the stack slots.
     slot: u8,
@@ -248,6 +248,39 @@ impl Column<'_> {
     fn label(&mut self) -> String {
         self.labels += 1;
         format!("L{}{}", self.thread, self.labels)
+    }
+
+    /// The label for a pair: before it, where the pair is tried again, and behind it otherwise.
+    fn pair(&mut self, status: &Status) -> String {
+        let label = self.label();
+        if matches!(status, Status::Again) {
+            self.push(format!("{label}:"));
+        }
+        label
+    }
+
+    /// Uses the status of a pair; `failed` branches to the label where the store was not done.
+    fn paired(&mut self, status: &Status, label: &str, failed: impl FnOnce(&mut Self)) {
+        match status {
+            Status::Ignored | Status::Kept(_) => {}
+            Status::Done(then) => {
+                failed(self);
+                self.moves(then);
+                self.push(format!("{label}:"));
+            }
+            Status::Again => failed(self),
+        }
+    }
+
+    /// A loop that loads, but for its branch; returns the label that it goes back to.
+    fn retry(&mut self, to: Reg, counter: Option<Reg>, at: Addr, size: u8, order: Order) -> String {
+        counter.iter().for_each(|n| self.moves(&[Move::Set { to: *n, value: 0 }]));
+        let again = self.label();
+        self.push(format!("{again}:"));
+        let (op, b) = (Op::Add, Operand::Const(1));
+        counter.iter().for_each(|n| self.moves(&[Move::Compute { op, to: *n, a: *n, b }]));
+        self.moves(&[Move::Load { to, at, size, order, form: Form::Unsigned }]);
+        again
     }
 
     /// Which of the registers for addresses of places a base is in, where it is a place.

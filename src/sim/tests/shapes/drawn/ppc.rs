@@ -121,27 +121,16 @@ pub fn print(c: &mut Column, m: &Move) {
         Move::Pair { to, from, at, size, status, .. } => {
             let from = value(c, *from);
             let l = letter(*size);
-            let again = c.label();
-            if matches!(status, Status::Again) {
-                c.push(format!("{again}:"));
-            }
+            let again = c.pair(status);
             indexed(c, &format!("l{l}arx"), &reg(*to), at);
             indexed(c, &format!("st{l}cx."), &from, at);
-            match status {
-                Status::Ignored => {}
-                Status::Kept(r) => {
-                    c.push(format!("li {},0", reg(*r)));
-                    c.push(format!("bne {again}"));
-                    c.push(format!("li {},1", reg(*r)));
-                    c.push(format!("{again}:"));
-                }
-                Status::Done(then) => {
-                    c.push(format!("bne {again}"));
-                    c.moves(then);
-                    c.push(format!("{again}:"));
-                }
-                Status::Again => c.push(format!("bne {again}")),
+            if let Status::Kept(r) = status {
+                c.push(format!("li {},0", reg(*r)));
+                c.push(format!("bne {again}"));
+                c.push(format!("li {},1", reg(*r)));
+                c.push(format!("{again}:"));
             }
+            c.paired(status, &again, |c| c.push(format!("bne {again}")));
         }
         Move::If { on, is, then } => {
             let end = c.label();
@@ -155,16 +144,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("iseleq {},{},{}", reg(*to), reg(*other), reg(*to)));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                c.push(format!("li {},0", reg(*n)));
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("addi {},{},1", reg(*n), reg(*n)));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("cmpwi {},0", reg(*to)));
             c.push(format!("beq {again}"));
         }

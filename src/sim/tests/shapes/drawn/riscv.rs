@@ -129,24 +129,13 @@ pub fn print(c: &mut Column, m: &Move) {
             let from = value(c, *from);
             let at = alone(c, at);
             let l = letter(*size);
-            let again = c.label();
-            if matches!(status, Status::Again) {
-                c.push(format!("{again}:"));
-            }
+            let again = c.pair(status);
             let aq = if order.acquires() { ".aq" } else { "" };
             let rl = if order.releases() { ".rl" } else { "" };
             c.push(format!("lr.{l}{aq} {},{at}", reg(*to)));
             let kept = if let Status::Kept(r) = status { reg(*r) } else { STATUS.to_string() };
             c.push(format!("sc.{l}{rl} {kept},{from},{at}"));
-            match status {
-                Status::Ignored | Status::Kept(_) => {}
-                Status::Done(then) => {
-                    c.push(format!("bne {kept},x0,{again}"));
-                    c.moves(then);
-                    c.push(format!("{again}:"));
-                }
-                Status::Again => c.push(format!("bne {kept},x0,{again}")),
-            }
+            c.paired(status, &again, |c| c.push(format!("bne {kept},x0,{again}")));
         }
         Move::If { on, is, then } => {
             let end = c.label();
@@ -163,16 +152,7 @@ pub fn print(c: &mut Column, m: &Move) {
             c.push(format!("or {to},{to},{VALUE}"));
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                set(c, &reg(*n), 0);
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                c.push(format!("addi {},{},1", reg(*n), reg(*n)));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             c.push(format!("beq {},x0,{again}", reg(*to)));
         }
         Move::Compare { .. } => unreachable!("RISC-V is drawn without compare-and-swap"),

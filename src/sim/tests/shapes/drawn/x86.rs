@@ -1,7 +1,7 @@
 //! Moves as instructions of x86, in AT&T's syntax for 64 bits and in Intel's for 32.
 
 use super::facts::POINTER;
-use super::{Addr, Base, Column, Form, Move, Op, Operand, Order, UpdateOp};
+use super::{Addr, Base, Column, Form, Move, Op, Operand, Order, Reg, UpdateOp};
 use litmake::litmus::Arch;
 
 /// A register for the parts of a move, as the number after the pointer's.
@@ -207,35 +207,7 @@ pub fn print(c: &mut Column, m: &Move) {
         }
         Move::Fence(name) => c.push(*name),
         Move::Update { op, to, from, at, size, order } => {
-            let at = memory(c, at, *size);
-            let lock = match (wide(c), order) {
-                (_, Order::Plain) => "",
-                // herd takes the prefix for no mistake in some instructions only.
-                (_, _) if c.facts.plain && *op == UpdateOp::Or => "",
-                (true, _) => "lock ",
-                (false, _) => "LOCK ",
-            };
-            let name = match op {
-                UpdateOp::Swap => "xchg",
-                UpdateOp::Add if !c.facts.plain => "xadd",
-                UpdateOp::Add => "add",
-                UpdateOp::Or => "or",
-                UpdateOp::Xor => "xor",
-            };
-            let (from, to) = (value(c, *from, *size), reg(c, *to, *size));
-            // An instruction that exchanges nothing updates without the old value.
-            let from = if matches!(name, "xchg" | "xadd") {
-                two(c, "mov", *size, &from, &to);
-                to
-            } else {
-                from
-            };
-            let lock = if name == "xchg" { "" } else { lock };
-            let line = match wide(c) {
-                true => format!("{lock}{name}{} {from},{at}", suffix(*size)),
-                false => format!("{lock}{} {at},{from}", name.to_uppercase()),
-            };
-            c.push(line);
+            update(c, *op, *to, *from, at, *size, *order)
         }
         Move::Compare { new, at, size, order, .. } => {
             let at = memory(c, at, *size);
@@ -266,20 +238,43 @@ pub fn print(c: &mut Column, m: &Move) {
             });
         }
         Move::Retry { to, counter, at, size, order } => {
-            if let Some(n) = counter {
-                print(c, &Move::Set { to: *n, value: 0 });
-            }
-            let again = c.label();
-            c.push(format!("{again}:"));
-            if let Some(n) = counter {
-                compute(c, Op::Add, *n, *n, Operand::Const(1));
-            }
-            let form = Form::Unsigned;
-            print(c, &Move::Load { to: *to, at: *at, size: *size, order: *order, form });
+            let again = c.retry(*to, *counter, *at, *size, *order);
             let to = reg(c, *to, *size);
             two(c, "cmp", *size, "$0", &to);
             jump(c, true, &again);
         }
         Move::Pair { .. } => unreachable!("x86 has no store-conditional"),
     }
+}
+
+fn update(c: &mut Column, op: UpdateOp, to: Reg, from: Operand, at: &Addr, size: u8, order: Order) {
+    let at = memory(c, at, size);
+    let lock = match (wide(c), order) {
+        (_, Order::Plain) => "",
+        // herd takes the prefix for no mistake in some instructions only.
+        (_, _) if c.facts.plain && op == UpdateOp::Or => "",
+        (true, _) => "lock ",
+        (false, _) => "LOCK ",
+    };
+    let name = match op {
+        UpdateOp::Swap => "xchg",
+        UpdateOp::Add if !c.facts.plain => "xadd",
+        UpdateOp::Add => "add",
+        UpdateOp::Or => "or",
+        UpdateOp::Xor => "xor",
+    };
+    let (from, to) = (value(c, from, size), reg(c, to, size));
+    // An instruction that exchanges nothing updates without the old value.
+    let from = if matches!(name, "xchg" | "xadd") {
+        two(c, "mov", size, &from, &to);
+        to
+    } else {
+        from
+    };
+    let lock = if name == "xchg" { "" } else { lock };
+    let line = match wide(c) {
+        true => format!("{lock}{name}{} {from},{at}", suffix(size)),
+        false => format!("{lock}{} {at},{from}", name.to_uppercase()),
+    };
+    c.push(line);
 }

@@ -1,4 +1,4 @@
-//! The process that makes rooms. It does not know what they are for.
+//! The process that makes cages. It does not know what they are for.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -16,26 +16,26 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::{Order, Shown};
 
-/// Where the files of the machine are while a room is made.
+/// Where the files of the machine are while a cage is made.
 const MACHINE: &str = "/.machine";
 
-/// The name of the host in all rooms.
+/// The name of the host in all cages.
 const HOST: &[u8] = b"litmake";
 
-/// The number of the user and of the group in all rooms. It is not that of root, so that programs
+/// The number of the user and of the group in all cages. It is not that of root, so that programs
 /// have no rights there.
 const USER: u32 = 1000;
 
-/// The devices that are in every room.
+/// The devices that are in every cage.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// Links in `/dev` that are in every room where the machine has them.
+/// Links in `/dev` that are in every cage where the machine has them.
 const LINKS: [&str; 4] = ["fd", "stdin", "stdout", "stderr"];
 
 /// The number of symbolic links that are followed, as in the kernel.
 const FOLLOWED: usize = 40;
 
-/// Makes rooms until the line is closed. Says after each step whether it went well.
+/// Makes cages until the line is closed. Says after each step whether it went well.
 pub fn keep() -> ExitCode {
     match kept() {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,7 +93,7 @@ fn move_out() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/proc/self/ns/mnt", flags, Mode::empty())?)
 }
 
-/// Makes a room, and leaves this process in it.
+/// Makes a cage, and leaves this process in it.
 fn make(order: &Order, outside: &OwnedFd) -> io::Result<()> {
     move_into_link_name_space(outside.as_fd(), Some(LinkNameSpaceType::Mount))?;
     unshare(libc::CLONE_NEWNS)?;
@@ -126,7 +126,7 @@ fn make(order: &Order, outside: &OwnedFd) -> io::Result<()> {
     make_read_only(&place, false)
 }
 
-/// Where a path of the machine is while a room is made.
+/// Where a path of the machine is while a cage is made.
 fn of_machine(path: &Path) -> PathBuf {
     Path::new(MACHINE).join(path.strip_prefix("/").unwrap_or(path))
 }
@@ -191,7 +191,7 @@ fn show_file(at: &Path) -> io::Result<()> {
     }
     let there = of_machine(at);
     if there.is_file() {
-        // In a room root has the rights of a usual user, who may not read everything.
+        // In a cage root has the rights of a usual user, who may not read everything.
         let may_read = rustix::fs::access(&there, Access::READ_OK);
         may_read.map_err(|e| named(&at.display().to_string(), e.into()))?;
     }
@@ -233,7 +233,7 @@ fn show_names(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the folders and links of a room the same times each time.
+/// Gives the folders and links of a cage the same times each time.
 fn fix_times(place: &Path) -> io::Result<()> {
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
     let times = Timestamps { last_access: zero, last_modification: zero };

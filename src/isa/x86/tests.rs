@@ -1,11 +1,11 @@
 //! x86: what instructions compute (against arithmetic written out, and against the processor
 //! where there is one), which events they make, and the syntaxes.
 
-use crate::exec::{BASE, Machine, What, read};
-use litmake::isa::Isa;
-use litmake::isa::x86::X86;
-use litmake::litmus::Arch;
-use litmake::ops::{Tags, mask, tag};
+use super::X86;
+use crate::Isa;
+use crate::seq::{BASE, Machine, What};
+use litmake_litmus::Arch;
+use litmake_ops::{Tags, mask, tag};
 use proptest::prelude::*;
 
 const X64: X86 = X86 { arch: Arch::X86_64, avx: false };
@@ -13,21 +13,18 @@ const X32: X86 = X86 { arch: Arch::X86, avx: false };
 
 /// Runs 64-bit code; rdi and rsi hold the addresses of two locations, rsp that of a stack.
 fn run(text: &str, prepare: impl FnOnce(&mut Machine)) -> Machine {
-    let (code, _) = read(&X64, text).unwrap_or_else(|d| panic!("{d}"));
-    let mut m = Machine::new(&code);
+    let mut m = Machine::default();
+    m.choose = true;
     m.set("rdi", 16 * BASE);
     m.set("rsi", 17 * BASE);
     m.set("rsp", 18 * BASE);
     prepare(&mut m);
-    m.run(&code);
+    m.run(&X64, text);
     m
 }
 
 fn error(isa: &X86, text: &str) -> String {
-    match read(isa, text) {
-        Ok(_) => panic!("{text} is accepted"),
-        Err(d) => d.to_string(),
-    }
+    Machine::default().code(isa, text).expect_err(text)
 }
 
 /// Reads every flag after `text` by instructions that ask for it, into r8 to r12.
@@ -55,11 +52,11 @@ fn ours(text: &str, rax: u64, rcx: u64, rdx: u64, carry: bool) -> Regs {
         m.set("rcx", rcx.into());
         m.set("rdx", rdx.into());
     });
-    let flag = |name| m.get(name) & 0xff != 0;
+    let flag = |name| m.reg(name) & 0xff != 0;
     Regs {
-        rax: m.get("rax") as u64,
-        rcx: m.get("rcx") as u64,
-        rdx: m.get("rdx") as u64,
+        rax: m.reg("rax") as u64,
+        rcx: m.reg("rcx") as u64,
+        rdx: m.reg("rdx") as u64,
         flags: [flag("r8"), flag("r9"), flag("r10"), flag("r11"), flag("r12")],
     }
 }
@@ -302,16 +299,16 @@ proptest! {
                 m.set("rax", a.into());
                 m.set("rcx", b.into());
             });
-            prop_assert_eq!(m.get("rdx") == 1, holds, "set{}", cond);
-            prop_assert_eq!(m.get("r8") as u64, if holds { a } else { 0 }, "cmov{}", cond);
-            prop_assert_eq!(m.get("r9") == 0, holds, "j{}", cond);
+            prop_assert_eq!(m.reg("rdx") == 1, holds, "set{}", cond);
+            prop_assert_eq!(m.reg("r8") as u64, if holds { a } else { 0 }, "cmov{}", cond);
+            prop_assert_eq!(m.reg("r9") == 0, holds, "j{}", cond);
         }
     }
 
     #[test]
     fn arbitrary_lines_never_panic(text in "[a-z0-9.]{0,8} ?[ -~é\n]{0,24}") {
         for isa in [&X64, &X32] {
-            let _ = read(isa, &text);
+            let _ = Machine::default().code(isa, &text);
         }
     }
 
@@ -335,7 +332,7 @@ proptest! {
         ),
     ) {
         for isa in [&X64, &X32] {
-            let _ = read(isa, &format!("{name} {}", args.join(",")));
+            let _ = Machine::default().code(isa, &format!("{name} {}", args.join(",")));
         }
     }
 }
@@ -347,11 +344,11 @@ fn parts_of_registers_merge_or_clear() {
          movq $-1,%rdx\nmovb $1,%dh\nmovq $-1,%r8\nxorl %r8d,%r8d",
         |_| {},
     );
-    assert_eq!(m.get("rax"), 1);
-    assert_eq!(m.get("rbx") as u64, 0xffff_ffff_ffff_0001);
-    assert_eq!(m.get("rcx") as u64, 0xffff_ffff_ffff_ff01);
-    assert_eq!(m.get("rdx") as u64, 0xffff_ffff_ffff_01ff);
-    assert_eq!(m.get("r8"), 0);
+    assert_eq!(m.reg("rax"), 1);
+    assert_eq!(m.reg("rbx") as u64, 0xffff_ffff_ffff_0001);
+    assert_eq!(m.reg("rcx") as u64, 0xffff_ffff_ffff_ff01);
+    assert_eq!(m.reg("rdx") as u64, 0xffff_ffff_ffff_01ff);
+    assert_eq!(m.reg("r8"), 0);
 }
 
 fn events(text: &str) -> Vec<(What, u8, Tags)> {
@@ -406,14 +403,14 @@ fn a_failing_comparison_writes_the_accumulator() {
         m.set("rax", 0xffff_ffff_0000_0006);
         m.set("rcx", 9);
     });
-    assert_eq!((m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)), (5, 0, 5));
+    assert_eq!((m.reg("rax"), m.reg("rdx"), m.peek(16 * BASE, 4)), (5, 0, 5));
     assert_eq!(m.events.len(), 1);
     let m = run(text, |m| {
         m.poke(16 * BASE, 4, 5);
         m.set("rax", 5);
         m.set("rcx", 9);
     });
-    assert_eq!((m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)), (5, 1, 9));
+    assert_eq!((m.reg("rax"), m.reg("rdx"), m.peek(16 * BASE, 4)), (5, 1, 9));
 }
 
 #[test]
@@ -421,7 +418,7 @@ fn the_wide_comparison_always_writes() {
     let m = run("lock cmpxchg16b (%rdi)\nsete %r8b", |m| {
         m.poke(16 * BASE, 16, 7 << 64 | 6);
     });
-    assert_eq!((m.get("rax"), m.get("rdx"), m.get("r8")), (6, 7, 0));
+    assert_eq!((m.reg("rax"), m.reg("rdx"), m.reg("r8")), (6, 7, 0));
     assert_eq!(m.events.len(), 2);
     assert_eq!(m.peek(16 * BASE, 16), 7 << 64 | 6);
     let m = run("lock cmpxchg16b (%rdi)", |m| {
@@ -436,10 +433,9 @@ fn the_wide_comparison_always_writes() {
 #[test]
 fn sixteen_bytes_at_once_only_with_avx() {
     let sizes = |isa: &X86, text: &str| {
-        let (code, _) = read(isa, text).unwrap_or_else(|d| panic!("{d}"));
-        let mut m = Machine::new(&code);
+        let mut m = Machine::default();
         m.set("rdi", BASE);
-        m.run(&code);
+        m.run(isa, text);
         m.events.iter().map(|e| e.size).collect::<Vec<_>>()
     };
     let avx = X86 { arch: Arch::X86_64, avx: true };
@@ -483,7 +479,7 @@ fn vector_registers_carry_values() {
         ("r14", high),
         ("r15", 0),
     ] {
-        assert_eq!(m.get(name), v, "{name}");
+        assert_eq!(m.reg(name), v, "{name}");
     }
     assert_eq!(m.peek(17 * BASE, 16), low << 64 | high);
 }
@@ -499,9 +495,9 @@ fn narrow_parts_of_vector_registers() {
             m.set("rdx", u128::from(u64::MAX));
         },
     );
-    assert_eq!(["rcx", "rdx", "r8"].map(|r| m.get(r)), [0x9abc, 0x12, 0x5678]);
+    assert_eq!(["rcx", "rdx", "r8"].map(|r| m.reg(r)), [0x9abc, 0x12, 0x5678]);
     assert_eq!(m.peek(17 * BASE, 8), 0x1234);
-    assert_eq!(m.get("r9"), 0x1234_5678_9af0_def0);
+    assert_eq!(m.reg("r9"), 0x1234_5678_9af0_def0);
 }
 
 #[test]
@@ -518,10 +514,12 @@ fn the_stack() {
     let m = run(
         "pushq %rbp\nmovq %rsp,%rbp\nsubq $16,%rsp\nmovl $7,-4(%rbp)\npushq -4(%rbp)\npopq %rax\n\
          leave",
-        |m| m.set("rbp", 42),
+        |m| {
+            m.set("rbp", 42);
+        },
     );
-    assert_eq!(m.get("rax") as u32, 7);
-    assert_eq!((m.get("rbp"), m.get("rsp")), (42, 18 * BASE));
+    assert_eq!(m.reg("rax") as u32, 7);
+    assert_eq!((m.reg("rbp"), m.reg("rsp")), (42, 18 * BASE));
 }
 
 #[test]
@@ -531,9 +529,9 @@ fn calls_come_back_and_a_last_return_ends() {
          movl $4,%ebx",
         |_| {},
     );
-    let got = ["rax", "rcx", "rdx", "rbx"].map(|r| m.get(r));
+    let got = ["rax", "rcx", "rdx", "rbx"].map(|r| m.reg(r));
     assert_eq!(got, [1, 2, 3, 0]);
-    assert_eq!(m.get("rsp"), 18 * BASE + 8, "the last one leaves the thread");
+    assert_eq!(m.reg("rsp"), 18 * BASE + 8, "the last one leaves the thread");
     assert_eq!(m.events.len(), 0);
 }
 
@@ -544,7 +542,7 @@ fn jumps_through_registers_and_numeric_labels() {
          1: decl %edx\njne 1b\njmp 1f\nmovl $1,%ebx\n1: ud2\nmovl $1,%r8d",
         |_| {},
     );
-    assert_eq!([m.get("rcx"), m.get("rdx"), m.get("rbx"), m.get("r8")], [0; 4]);
+    assert_eq!([m.reg("rcx"), m.reg("rdx"), m.reg("rbx"), m.reg("r8")], [0; 4]);
 }
 
 #[test]
@@ -553,54 +551,50 @@ fn bits_in_memory_may_lie_outside_the_operand() {
         m.set("rax", 35);
         m.poke(16 * BASE + 4, 4, 8);
     });
-    assert_eq!((m.events[0].addr, m.get("rcx")), (16 * BASE + 4, 1));
-    let m = run("lock btcl %eax,(%rdi)", |m| m.set("rax", -1i32 as u32 as u128));
+    assert_eq!((m.events[0].addr, m.reg("rcx")), (16 * BASE + 4, 1));
+    let m = run("lock btcl %eax,(%rdi)", |m| {
+        m.set("rax", -1i32 as u32 as u128);
+    });
     assert_eq!(m.peek(16 * BASE - 4, 4), 0x8000_0000);
 }
 
 #[test]
 fn thirty_two_bit_tests_have_the_destination_first() {
-    let (code, names) = read(
+    let mut m = Machine::default();
+    m.poke(2 * BASE, 4, 0xffff_ff00);
+    m.set("ECX", 0xffff_ffff);
+    m.run(
         &X32,
         "MOV [x],$1\nMOV EAX,[y]\nXCHG EAX,[x]\nMOV EBX,[EAX]\nMFENCE\nMOVB [y],$258\n\
          MOVB ECX,[y]\nADD ECX,$1\nMOVB [z],ECX\nCMP ECX,$3\nJE L\nMOV EDX,$1\nL: NOP",
-    )
-    .unwrap_or_else(|d| panic!("{d}"));
-    assert_eq!(names.0, ["x", "y", "z"]);
-    let mut m = Machine::new(&code);
-    m.poke(2 * BASE, 4, 0xffff_ff00);
-    m.set("ECX", 0xffff_ffff);
-    m.run(&code);
+    );
+    assert_eq!(m.names.0, ["x", "y", "z"]);
     assert_eq!(m.peek(BASE, 4), 0xffff_ff00);
     assert_eq!(m.peek(2 * BASE, 4), 0xffff_ff02);
-    assert_eq!((m.get("EAX"), m.get("ECX"), m.get("EDX")), (1, 3, 0));
+    assert_eq!((m.reg("EAX"), m.reg("ECX"), m.reg("EDX")), (1, 3, 0));
     assert_eq!(m.peek(3 * BASE, 1), 3);
     assert_eq!(X32.address_bits(), 32);
 }
 
 #[test]
 fn position_independent_32_bit_code() {
-    let (code, names) = read(
+    let mut m = Machine::default();
+    m.poke(2 * BASE, 4, 9);
+    m.run(
         &X32,
         "calll .L0$pb\n.L0$pb: popl %eax\n.Ltmp0: addl $_GLOBAL_OFFSET_TABLE_+(.Ltmp0-.L0$pb),%eax\n\
          movl x@GOT(%eax),%ecx\nmovl $3,(%ecx)\nmovl y@GOTOFF(%eax),%edx\nretl\nmovl $4,%edx",
-    )
-    .unwrap_or_else(|d| panic!("{d}"));
-    assert_eq!(names.0, ["x", "y"]);
-    let mut m = Machine::new(&code);
-    m.poke(2 * BASE, 4, 9);
-    m.run(&code);
-    assert_eq!((m.peek(BASE, 4), m.get("EDX")), (3, 9));
+    );
+    assert_eq!(m.names.0, ["x", "y"]);
+    assert_eq!((m.peek(BASE, 4), m.reg("EDX")), (3, 9));
     assert_eq!(m.events.len(), 2);
 }
 
 #[test]
 fn both_orders_of_operands() {
     // AT&T's in a 32-bit test, by the percent signs; Intel's in a 64-bit test, by `ptr`.
-    let (code, _) =
-        read(&X32, "movl $5,%eax\naddl %eax,%ecx\nmovl %ecx,x").unwrap_or_else(|d| panic!("{d}"));
-    let mut m = Machine::new(&code);
-    m.run(&code);
+    let mut m = Machine::default();
+    m.run(&X32, "movl $5,%eax\naddl %eax,%ecx\nmovl %ecx,x");
     assert_eq!(m.peek(BASE, 4), 5);
     let m = run(
         "mov eax, 5\nmov dword ptr [rdi+4], eax\nmov ecx, DWORD PTR [rdi+rdx*2+4]\n\
@@ -608,7 +602,7 @@ fn both_orders_of_operands() {
         |_| {},
     );
     assert_eq!(m.peek(16 * BASE + 4, 4), 10);
-    assert_eq!((m.get("rcx"), m.get("r8"), m.get("r9")), (5, 10, BASE));
+    assert_eq!((m.reg("rcx"), m.reg("r8"), m.reg("r9")), (5, 10, BASE));
 }
 
 #[test]
@@ -618,7 +612,7 @@ fn the_order_of_operands_that_herd_has() {
             m.set("rax", 1);
             m.set("rcx", 2);
         });
-    assert_eq!((m.get("rbx"), m.peek(BASE, 4)), (1, 2));
+    assert_eq!((m.reg("rbx"), m.peek(BASE, 4)), (1, 2));
 }
 
 #[test]
@@ -635,8 +629,9 @@ fn registers_of_conditions() {
 
 #[test]
 fn unread_flags_cost_nothing() {
-    let (code, _) = read(&X64, "addl %eax,%ecx\nsubl $1,%ecx\njne L\nL: addl $1,%eax")
-        .unwrap_or_else(|d| panic!("{d}"));
+    let code = Machine::default()
+        .code(&X64, "addl %eax,%ecx\nsubl $1,%ecx\njne L\nL: addl $1,%eax")
+        .unwrap();
     let sizes: Vec<usize> = code.insts.iter().map(|i| i.ops.len()).collect();
     assert!(sizes[0] <= 6 && sizes[3] <= 6, "{sizes:?}");
     assert!(sizes[1] <= 7, "only the zero flag is kept: {sizes:?}");
@@ -646,8 +641,8 @@ fn unread_flags_cost_nothing() {
 fn errors_say_what_is_wrong() {
     assert_eq!(
         error(&X64, "nop\n  movk $1,%eax"),
-        "t.litmus:2:1: error: unknown x86 instruction `movk`\n \
-         2 |   movk $1,%eax\n   | ^^^^^^^^^^^^^^\n  help: did you mean `mov`?"
+        "t.litmus:2:3: error: unknown x86 instruction `movk`\n \
+         2 |   movk $1,%eax\n   |   ^^^^^^^^^^^^\n  help: did you mean `mov`?"
     );
     for (line, message) in [
         ("movl %rax,%ecx", "`movl` works on 32 bits here, and a register operand has 64"),

@@ -1,27 +1,24 @@
 //! RISC-V: what instructions compute, which events they make, and what depends on what.
 
-use crate::exec::{BASE, Deps, Machine, What, read};
-use litmake::isa::Isa;
-use litmake::isa::riscv::RiscV;
-use litmake::ops::{Tags, tag};
+use super::RiscV;
+use crate::Isa;
+use crate::seq::{BASE, Deps, Machine, What};
+use litmake_ops::{Tags, tag};
 use proptest::prelude::*;
 
 /// Runs with memory and registers prepared; x10 and x11 hold the addresses of two locations.
 fn run(text: &str, prepare: impl FnOnce(&mut Machine)) -> Machine {
-    let (code, _) = read(&RiscV, text).unwrap_or_else(|d| panic!("{d}"));
-    let mut m = Machine::new(&code);
+    let mut m = Machine::default();
+    m.choose = true;
     m.set("x10", 16 * BASE);
     m.set("x11", 17 * BASE);
     prepare(&mut m);
-    m.run(&code);
+    m.run(&RiscV, text);
     m
 }
 
 fn error(text: &str) -> String {
-    match read(&RiscV, text) {
-        Ok(_) => panic!("{text} is accepted"),
-        Err(d) => d.to_string(),
-    }
+    Machine::default().code(&RiscV, text).expect_err(text)
 }
 
 /// `x7 = op(x5, x6)` on the machine.
@@ -30,11 +27,14 @@ fn op2(name: &str, a: u64, b: u64) -> u64 {
         m.set("x5", a.into());
         m.set("x6", b.into());
     });
-    m.get("x7") as u64
+    m.reg("x7") as u64
 }
 
 fn op1(name: &str, a: u64) -> u64 {
-    run(&format!("{name} x7,x5"), |m| m.set("x5", a.into())).get("x7") as u64
+    run(&format!("{name} x7,x5"), |m| {
+        m.set("x5", a.into());
+    })
+    .reg("x7") as u64
 }
 
 fn w(x: u32) -> u64 {
@@ -161,7 +161,7 @@ proptest! {
                 n & 63,
                 n & 31
             ),
-            |m| m.set("x5", a.into()),
+            |m| { m.set("x5", a.into()); },
         );
         let (sa, un) = (a as i64, n as u64);
         let expected = [
@@ -177,7 +177,7 @@ proptest! {
             a | un,
         ];
         for (i, e) in expected.iter().enumerate() {
-            prop_assert_eq!(m.get(&format!("x{}", 20 + i)) as u64, *e, "x{}", 20 + i);
+            prop_assert_eq!(m.reg(&format!("x{}", 20 + i)) as u64, *e, "x{}", 20 + i);
         }
     }
 
@@ -201,7 +201,7 @@ proptest! {
                 m.set("x5", a.into());
                 m.set("x6", b.into());
             });
-            prop_assert_eq!(m.get("x7") == 0, taken, "{}", name);
+            prop_assert_eq!(m.reg("x7") == 0, taken, "{}", name);
         }
         for (name, taken) in [
             ("beqz", a == 0),
@@ -212,8 +212,8 @@ proptest! {
             ("blez", sa <= 0),
         ] {
             let text = format!("{name} x5,1f\nli x7,1\n1: nop");
-            let m = run(&text, |m| m.set("x5", a.into()));
-            prop_assert_eq!(m.get("x7") == 0, taken, "{}", name);
+            let m = run(&text, |m| { m.set("x5", a.into()); });
+            prop_assert_eq!(m.reg("x7") == 0, taken, "{}", name);
         }
     }
 
@@ -245,13 +245,13 @@ proptest! {
                 Some("w") => a as i32 as u64,
                 _ => a,
             };
-            prop_assert_eq!(m.get("x7") as u64, old, "{}", name);
+            prop_assert_eq!(m.reg("x7") as u64, old, "{}", name);
         }
     }
 
     #[test]
     fn arbitrary_lines_never_panic(text in "[a-z0-9.]{0,8} ?[ -~é\n]{0,24}") {
-        let _ = read(&RiscV, &text);
+        let _ = Machine::default().code(&RiscV, &text);
     }
 
     #[test]
@@ -268,7 +268,7 @@ proptest! {
             0..4,
         ),
     ) {
-        let _ = read(&RiscV, &format!("{name} {}", args.join(",")));
+        let _ = Machine::default().code(&RiscV, &format!("{name} {}", args.join(",")));
     }
 }
 
@@ -279,7 +279,7 @@ fn loads_extend_and_stores_cut() {
          lwu x25,0(x10)\nld x26,0(x10)\nlw x27,4(x10)\nsb x26,0(x11)\nsh x26,8(x11)\nsw x26,-8(x11)",
         |m| m.poke(16 * BASE, 8, 0x1234_5678_ffff_ff80),
     );
-    let regs: Vec<u64> = (20..28).map(|i| m.get(&format!("x{i}")) as u64).collect();
+    let regs: Vec<u64> = (20..28).map(|i| m.reg(&format!("x{i}")) as u64).collect();
     let minus = -128i64 as u64;
     let whole = 0x1234_5678_ffff_ff80;
     assert_eq!(regs, [minus, 0x80, minus, 0xff80, minus, 0xffff_ff80, whole, 0x1234_5678]);
@@ -359,14 +359,16 @@ fn control_reaches_what_comes_after() {
 #[test]
 fn the_status_depends_on_the_conditional_store() {
     let text = "lr.w x5,(x10)\nsc.w x6,x7,(x10)\nsw x6,0(x11)";
-    let m = run(text, |m| m.set("x7", 3));
-    assert_eq!((m.get("x6"), m.peek(16 * BASE, 4)), (0, 3));
+    let m = run(text, |m| {
+        m.set("x7", 3);
+    });
+    assert_eq!((m.reg("x6"), m.peek(16 * BASE, 4)), (0, 3));
     assert_eq!(m.events[2].data_deps, Deps::from([1]));
     let m = run(text, |m| {
         m.set("x7", 3);
-        m.choose = false;
+        m.fail = true;
     });
-    assert_eq!((m.get("x6"), m.peek(16 * BASE, 4)), (1, 0));
+    assert_eq!((m.reg("x6"), m.peek(16 * BASE, 4)), (1, 0));
     assert_eq!(m.events.len(), 2);
     assert_eq!(m.events[1].data_deps, Deps::new());
 }
@@ -381,7 +383,7 @@ fn compare_and_swap() {
             m.choose = success;
         });
         assert!(!m.dropped);
-        assert_eq!(m.get("x6"), 5);
+        assert_eq!(m.reg("x6"), 5);
         assert_eq!(m.peek(16 * BASE, 4), if success { 9 } else { 5 });
         let event = &m.events[0];
         if success {
@@ -411,7 +413,7 @@ fn compare_and_swap_of_pairs() {
     });
     assert!(!m.dropped);
     assert_eq!(m.peek(16 * BASE, 16), 4 << 64 | 3);
-    assert_eq!((m.get("x6"), m.get("x7")), (1, 2));
+    assert_eq!((m.reg("x6"), m.reg("x7")), (1, 2));
     assert_eq!(m.events[0].size, 16);
 }
 
@@ -423,23 +425,21 @@ fn compare_and_swap_depends_on_what_it_expects() {
 
 #[test]
 fn locations_have_addresses() {
-    let (code, names) = read(
+    let mut m = Machine::default();
+    m.poke(2 * BASE, 8, 7);
+    m.run(
         &RiscV,
         "la x5,y\nlui x6,%hi(x)\naddi x6,x6,%lo(x)\nlw x7,%lo(x+4)(x6)\n\
          L: auipc x8,%got_pcrel_hi(y)\nld x8,%pcrel_lo(L)(x8)\n\
          M: auipc x9,%pcrel_hi(x)\nlw x20,%pcrel_lo(M)(x9)\nlw x21,x\nsw x5,y+4,x22",
-    )
-    .unwrap_or_else(|d| panic!("{d}"));
-    assert_eq!(names.0, ["y", "x"]);
-    let mut m = Machine::new(&code);
-    m.poke(2 * BASE, 8, 7);
-    m.run(&code);
-    assert_eq!(m.get("x5"), BASE);
-    assert_eq!(m.get("x6"), 2 * BASE);
-    assert_eq!(m.get("x7"), 7);
-    assert_eq!(m.get("x8"), BASE, "the offset table's entry is no event");
-    assert_eq!(m.get("x20"), 7);
-    assert_eq!(m.get("x21"), 7);
+    );
+    assert_eq!(m.names.0, ["y", "x"]);
+    assert_eq!(m.reg("x5"), BASE);
+    assert_eq!(m.reg("x6"), 2 * BASE);
+    assert_eq!(m.reg("x7"), 7);
+    assert_eq!(m.reg("x8"), BASE, "the offset table's entry is no event");
+    assert_eq!(m.reg("x20"), 7);
+    assert_eq!(m.reg("x21"), 7);
     assert_eq!(m.peek(BASE + 4, 4), BASE);
     assert_eq!(m.events.len(), 4);
 }
@@ -448,26 +448,26 @@ fn locations_have_addresses() {
 fn constants() {
     let m =
         run("li x5,-1\nli x6,0x7fffffffffffffff\nlui x7,0x80000\nli x8,0xffffffffffffffff", |_| {});
-    assert_eq!(m.get("x5") as u64, u64::MAX);
-    assert_eq!(m.get("x6") as i64, i64::MAX);
-    assert_eq!(m.get("x7") as i64, i64::from(i32::MIN));
-    assert_eq!(m.get("x8") as u64, u64::MAX);
+    assert_eq!(m.reg("x5") as u64, u64::MAX);
+    assert_eq!(m.reg("x6") as i64, i64::MAX);
+    assert_eq!(m.reg("x7") as i64, i64::from(i32::MIN));
+    assert_eq!(m.reg("x8") as u64, u64::MAX);
 }
 
 #[test]
 fn calls_come_back_and_a_last_return_ends() {
     let m = run("jal f\nli x20,1\nj end\nf: li x21,1\nret\nend: nop", |_| {});
-    assert_eq!((m.get("x20"), m.get("x21")), (1, 1));
+    assert_eq!((m.reg("x20"), m.reg("x21")), (1, 1));
     let m = run("li x20,1\nret\nli x21,1", |_| {});
-    assert_eq!((m.get("x20"), m.get("x21")), (1, 0));
+    assert_eq!((m.reg("x20"), m.reg("x21")), (1, 0));
     let m = run("call f\nmv x1,x0\nret\nli x21,1\nf: li x20,2\njr ra", |_| {});
-    assert_eq!((m.get("x20"), m.get("x21")), (2, 0));
+    assert_eq!((m.reg("x20"), m.reg("x21")), (2, 0));
 }
 
 #[test]
 fn numeric_labels_may_repeat() {
     let m = run("li x5,2\n1: addi x5,x5,-1\nbnez x5,1b\nbeqz x5,1f\nli x6,1\n1: li x7,1", |_| {});
-    assert_eq!((m.get("x5"), m.get("x6"), m.get("x7")), (0, 0, 1));
+    assert_eq!((m.reg("x5"), m.reg("x6"), m.reg("x7")), (0, 0, 1));
 }
 
 #[test]
@@ -483,8 +483,8 @@ fn registers_of_conditions() {
 fn errors_say_what_is_wrong() {
     assert_eq!(
         error("nop\n  lww x5,0(x6)"),
-        "t.litmus:2:1: error: unknown RISC-V instruction `lww`\n \
-         2 |   lww x5,0(x6)\n   | ^^^^^^^^^^^^^^\n  help: did you mean `lw`?"
+        "t.litmus:2:3: error: unknown RISC-V instruction `lww`\n \
+         2 |   lww x5,0(x6)\n   |   ^^^^^^^^^^^^\n  help: did you mean `lw`?"
     );
     for (line, message) in [
         ("add.aq x5,x6,x7", "unknown RISC-V instruction `add.aq`"),
@@ -529,7 +529,7 @@ fn float(text: &str, a: u128, b: u128, x: u64, reg: &str) -> u128 {
         m.set("f6", b);
         m.set("x5", x.into());
     });
-    m.get(reg)
+    m.reg(reg)
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Rooms: mount namespaces in which a tool finds what its evidence has, and nothing else.
+//! Cages: mount namespaces in which a tool finds what its evidence has, and nothing else.
 //!
 //! A keeper, one process for a run, makes them (`keeper`). It lives in namespaces of its own for the
-//! user, the name of the host, the network and shared memory, and all rooms share these. A room needs
+//! user, the name of the host, the network and shared memory, and all cages share these. A cage needs
 //! no process: an open file keeps it, and each tool enters it before it starts. The evidence's files
 //! lie at their usual paths and cannot be written; a folder that was listed has its names; `/proc` and
 //! the usual devices are there; temporary folders of this process can be written.
@@ -26,7 +26,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
-use super::scratch::Place;
+use super::scratch::Parent;
 use super::supervisor;
 use super::trace::{Look, Trace};
 use litmake_base::digest::{Digest, Keyer};
@@ -35,13 +35,13 @@ use litmake_base::file;
 pub use keeper::keep;
 
 /// The first argument of a keeper.
-pub const MARK: &str = "--keep-rooms";
+pub const MARK: &str = "--keep-cages";
 
-/// The words for a tool that a room does not suit.
+/// The words for a tool that a cage does not suit.
 pub const UNFIT: &str = "anything beside the files that it looks at: it works otherwise, or not at \
                          all, in namespaces of its own";
 
-/// The namespaces of a keeper that rooms share, in the order in which they are entered.
+/// The namespaces of a keeper that cages share, in the order in which they are entered.
 const SHARED: [&str; 4] = ["user", "uts", "ipc", "net"];
 
 /// An order to a keeper.
@@ -53,7 +53,7 @@ struct Order {
     paths: Vec<(PathBuf, Shown)>,
 }
 
-/// How a path is shown in a room.
+/// How a path is shown in a cage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Shown {
     /// A link, without what it leads to; anything else like [`Shown::Whole`].
@@ -64,16 +64,16 @@ pub enum Shown {
     Names,
 }
 
-/// A room.
+/// A cage.
 #[derive(Debug)]
-pub struct Room {
+pub struct Cage {
     shared: Arc<[OwnedFd]>,
     mounts: OwnedFd,
-    place: Arc<Place>,
+    place: Arc<Parent>,
     evidence: Vec<Arc<Evidence>>,
 }
 
-impl Room {
+impl Cage {
     /// Whether a tool can work in a folder there.
     pub fn has(&self, folder: &Path) -> bool {
         folder == Path::new("/") || folder.starts_with(self.place.path())
@@ -121,7 +121,7 @@ pub(super) fn granted() -> String {
     out
 }
 
-/// The way into a room, for a process that becomes a tool.
+/// The way into a cage, for a process that becomes a tool.
 #[derive(Debug)]
 pub struct Entrance {
     namespaces: Vec<OwnedFd>,
@@ -129,7 +129,7 @@ pub struct Entrance {
 }
 
 impl Entrance {
-    /// From the argument, for the present working folder. An empty argument is no room.
+    /// From the argument, for the present working folder. An empty argument is no cage.
     pub fn read(argument: &OsStr) -> io::Result<Option<Entrance>> {
         if argument.is_empty() {
             return Ok(None);
@@ -157,30 +157,30 @@ impl Entrance {
     }
 }
 
-/// The rooms of a run, by their evidence, and their keeper.
+/// The cages of a run, by their evidence, and their keeper.
 #[derive(Debug, Default)]
-pub struct Rooms {
+pub struct Cages {
     keeper: Option<Keeper>,
-    made: HashMap<Digest, Arc<Room>>,
+    made: HashMap<Digest, Arc<Cage>>,
 }
 
-impl Rooms {
-    /// The room for some evidence.
-    pub fn made(&mut self, evidence: &[Arc<Evidence>]) -> io::Result<Arc<Room>> {
-        let mut key = Keyer::new("room/1");
+impl Cages {
+    /// The cage for some evidence.
+    pub fn made(&mut self, evidence: &[Arc<Evidence>]) -> io::Result<Arc<Cage>> {
+        let mut key = Keyer::new("cage/1");
         evidence.iter().for_each(|evidence| key.add("evidence", &evidence.digest().0));
         let key = key.finish();
-        if let Some(room) = self.made.get(&key) {
-            return Ok(room.clone());
+        if let Some(cage) = self.made.get(&key) {
+            return Ok(cage.clone());
         }
-        let place = Place::of_the_process()?;
+        let place = Parent::of_the_process()?;
         let paths = evidence.iter().flat_map(|evidence| evidence.shown()).collect();
         let order = Order { place: place.path().to_path_buf(), paths };
         // A keeper may have been killed.
         let (shared, mounts) = self.ordered(&order).or_else(|_| self.ordered(&order))?;
-        let room = Arc::new(Room { shared, mounts, place, evidence: evidence.to_vec() });
-        self.made.insert(key, room.clone());
-        Ok(room)
+        let cage = Arc::new(Cage { shared, mounts, place, evidence: evidence.to_vec() });
+        self.made.insert(key, cage.clone());
+        Ok(cage)
     }
 
     fn ordered(&mut self, order: &Order) -> io::Result<(Arc<[OwnedFd]>, OwnedFd)> {
@@ -207,7 +207,7 @@ impl Keeper {
     fn start() -> io::Result<Keeper> {
         let program = supervisor::program().ok_or(io::ErrorKind::Unsupported)?;
         let (ours, theirs) = UnixStream::pair()?;
-        #[expect(clippy::disallowed_methods, reason = "the keeper of all rooms is no tool")]
+        #[expect(clippy::disallowed_methods, reason = "the keeper of all cages is no tool")]
         let mut command = Command::new(program);
         command.arg(MARK).env_clear().stdin(OwnedFd::from(theirs));
         let child = command.spawn()?;
