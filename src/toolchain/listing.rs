@@ -17,7 +17,7 @@ use super::lift::Listed;
 use litmake_base::failure::Failure;
 use litmake_isa::target;
 use litmake_lang::Language;
-use litmake_litmus::{Arch, Test};
+use litmake_litmus::Test;
 
 /// The instructions of a compiled test.
 pub struct Listing {
