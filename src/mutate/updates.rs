@@ -7,18 +7,14 @@ use litmake_base::diag::{Result, Source};
 use litmake_litmus::{self as litmus, Test};
 
 /// The first value of the location, and the value of the store.
-const FIRST: u32 = 3;
+const FIRST: u32 = 0;
 const STORED: u32 = 8;
 
-/// Each operation, its operand, and the value that it makes of the first one. All differ from the first value and from
-/// the stored one. Subtractions can give numbers of any size, more than a device counts.
-const UPDATES: [(&str, u32, u32); 5] = [
-    ("exchange", 4, 4),
-    ("fetch_add", 4, 7),
-    ("fetch_and", 2, 2),
-    ("fetch_or", 4, 7),
-    ("fetch_xor", 4, 7),
-];
+/// Each operation, its operand, and the value that it makes of the first one, which differs from the first value and from
+/// the stored one. Workgroup memory starts as 0, of which `and` makes nothing else; subtractions can give numbers of any
+/// size, more than a device counts.
+const UPDATES: [(&str, u32, u32); 4] =
+    [("exchange", 4, 4), ("fetch_add", 4, 4), ("fetch_or", 4, 4), ("fetch_xor", 4, 4)];
 
 /// The tests, two of each operation.
 pub fn tests() -> Result<Vec<Test>> {
@@ -63,17 +59,13 @@ mod tests {
             simulator.simulate(test, &model, &Options::default()).expect("simulates").positive
         };
         let all = tests().expect("the tests read");
-        assert_eq!(all.len(), 10);
+        assert_eq!(all.len(), 8);
         for test in all {
             assert_eq!(positive(&test), 0, "{}", test.name);
             let mut torn = litmus::write(&test);
-            for (name, sign) in [
-                ("exchange", ""),
-                ("fetch_add", "+"),
-                ("fetch_and", "&"),
-                ("fetch_or", "|"),
-                ("fetch_xor", "^"),
-            ] {
+            for (name, sign) in
+                [("exchange", ""), ("fetch_add", "+"), ("fetch_or", "|"), ("fetch_xor", "^")]
+            {
                 for register in ["r0", "r1"] {
                     let call = format!("uint32_t {register} = atomic_{name}_explicit(x, ");
                     let Some(at) = torn.find(&call) else { continue };

@@ -379,7 +379,38 @@ impl Lower<'_> {
         })
     }
 
-    #[expect(clippy::too_many_lines, reason = "an arm an operation")]
+    /// Emits the events of a fence or a barrier, and says whether the operation is one.
+    fn fences(
+        &mut self,
+        b: &Builtin,
+        name: &str,
+        args: &[Expr],
+        order: Tags,
+        reach: Option<Reach>,
+    ) -> Result<bool> {
+        match b.action {
+            Action::FlagFence => {
+                let memory = self.ordered(&args[0])?;
+                // A relaxed fence orders nothing.
+                if !order.meets(tag::C_RLX) {
+                    self.b.fence(order | memory)?;
+                }
+            }
+            Action::Barrier => {
+                let meeting = scoped::barrier(name).unwrap_or(Reach::Workgroup);
+                let scope = reach_tag(reach.or(Some(meeting)));
+                let memory = self.ordered(&args[0])?;
+                self.b.fence(tag::C_REL | scope | memory)?;
+                self.b.fence(tag::CBAR | reach_tag(Some(meeting)))?;
+                self.b.fence(tag::C_ACQ | scope | memory)?;
+            }
+            Action::Fence => self.b.fence(order)?,
+            Action::SignalFence => self.b.fence(tag::C_SIGNAL)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     pub(super) fn builtin(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
         let b = self.find_builtin(name, args, span)?;
         let (n, count) = b.arity(name);
@@ -395,32 +426,10 @@ impl Lower<'_> {
         };
         let order = orders.first().copied().unwrap_or(unsaid) | reach_tag(reach);
         let failure = orders.get(1).copied().unwrap_or(tag::C_SC) | reach_tag(reach);
+        if self.fences(&b, name, args, order, reach)? {
+            return Ok(self.b.void());
+        }
         match b.action {
-            Action::FlagFence => {
-                let memory = self.ordered(&args[0])?;
-                // A relaxed fence orders nothing.
-                if !order.meets(tag::C_RLX) {
-                    self.b.fence(order | memory)?;
-                }
-                return Ok(self.b.void());
-            }
-            Action::Barrier => {
-                let meeting = scoped::barrier(name).unwrap_or(Reach::Workgroup);
-                let scope = reach_tag(reach.or(Some(meeting)));
-                let memory = self.ordered(&args[0])?;
-                self.b.fence(tag::C_REL | scope | memory)?;
-                self.b.fence(tag::CBAR | reach_tag(Some(meeting)))?;
-                self.b.fence(tag::C_ACQ | scope | memory)?;
-                return Ok(self.b.void());
-            }
-            Action::Fence => {
-                self.b.fence(order)?;
-                return Ok(self.b.void());
-            }
-            Action::SignalFence => {
-                self.b.fence(tag::C_SIGNAL)?;
-                return Ok(self.b.void());
-            }
             Action::LockFree => return Ok(self.b.constant(ValueType::Bool, 1)),
             Action::KillDependency => return self.expr(&args[0]),
             Action::Expect => {
