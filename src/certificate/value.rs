@@ -201,6 +201,8 @@ fn address(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
             keep if (0..ALIGNED).contains(&keep) => Some(Int((off & keep as i64) as u128)),
             _ => None,
         },
+        // The high half: an address is a number below 2^31.
+        ("Shr", At(..), Int(32)) if width == 64 => Some(Int(0)),
         // A tag in the low bits.
         ("Or" | "Xor", At(of, off), Int(n)) | ("Or" | "Xor", Int(n), At(of, off))
             if n < ALIGNED as u128 =>

@@ -105,14 +105,23 @@ impl Deriver<'_> {
         matches!(&self.values[node as usize], Value::Rel(r) if r.contains(a, b))
     }
 
-    /// Relations that say little about an edge.
+    /// Relations that say little about an edge: where its ends are, and what they are.
     fn is_plain(&self, node: NodeId) -> bool {
-        matches!(
-            self.plan.nodes[node as usize],
-            Node::BaseRel(BaseRel::Loc | BaseRel::Int | BaseRel::Ext | BaseRel::Id)
-                | Node::Cross(..)
-                | Node::Complement(_)
-        )
+        match self.plan.nodes[node as usize] {
+            Node::BaseRel(base) => matches!(
+                base,
+                BaseRel::Loc
+                    | BaseRel::Int
+                    | BaseRel::Ext
+                    | BaseRel::Id
+                    | BaseRel::SameThread
+                    | BaseRel::SameLevel(_)
+            ),
+            Node::Cross(..) | Node::Complement(_) => true,
+            Node::Union(x, y) | Node::Inter(x, y) => self.is_plain(x) && self.is_plain(y),
+            Node::RestrictDomain(rel, _) | Node::RestrictRange(rel, _) => self.is_plain(rel),
+            _ => false,
+        }
     }
 
     fn chain(&mut self, node: NodeId, a: usize, b: usize) -> Option<Vec<Edge>> {

@@ -382,8 +382,12 @@ impl<'s> Solver<'s> {
             if self.broken() {
                 continue;
             }
+            let known = outcome.is_some();
             self.accept(outcome);
-            self.block(true);
+            match known {
+                true => self.block(true),
+                false => self.block_choices(),
+            }
         }
         Ok(())
     }
@@ -426,7 +430,7 @@ impl<'s> Solver<'s> {
                 }
                 if !broken {
                     // It has no values, so it is no execution.
-                    self.block(false);
+                    self.block_choices();
                 }
                 continue;
             }
@@ -667,6 +671,17 @@ impl<'s> Solver<'s> {
         if while_new {
             clause.push(!self.new_outcome);
         }
+        self.kept += KEPT + clause.len() * size_of::<Lit>();
+        self.clause(clause);
+    }
+
+    /// Rules out a proposal that has no outcome, since some values are not known. Facts about them do not follow from
+    /// the choices, so it is the choices that are ruled out.
+    fn block_choices(&mut self) {
+        let reads = (0..self.skeleton.reads.len()).map(|read| !self.source_literal(read));
+        let order = self.co_pairs.iter();
+        let order = order.map(|(.., lit)| if self.is_true(*lit) { !*lit } else { *lit });
+        let clause: Vec<Lit> = reads.chain(order).collect();
         self.kept += KEPT + clause.len() * size_of::<Lit>();
         self.clause(clause);
     }

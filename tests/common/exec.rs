@@ -237,7 +237,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
 
 /// The exclusive reads, each with the next exclusive access where that is a write.
 fn exclusives(po: &Rel, ex: &Set, reads: &Set, writes: &Set) -> Rel {
-    let n = po.len();
+    let n = po.universe();
     let mut to = Rel::empty(n);
     to.set_restrict_range(po, ex);
     let step = po.diff(&to.seq(po));

@@ -73,6 +73,18 @@ exists (0:X0=1)
 ";
     // From 5 on: nobody reads 0, or anything else that no store computes.
     assert_eq!(states(text, &none), ["0:X0=5;", "0:X0=6;"]);
+    // Through an operation of which the order of writes alone gives the result.
+    let none = differ::own(Arch::C, "\"none\"\nlet nothing = 0\n");
+    let text = "C t
+{ p=0; }
+P0(atomic_int *p) {
+  int r1 = atomic_load_explicit(p, memory_order_relaxed);
+  int r3 = atomic_fetch_and_explicit(p, r1, memory_order_relaxed);
+  int r2 = atomic_exchange_explicit(p, r1, memory_order_relaxed);
+}
+exists (0:r1=0 /\\ 0:r2=0)
+";
+    assert_eq!(states(text, &none), ["0:r1=0; 0:r2=0;"]);
 }
 
 #[test]
