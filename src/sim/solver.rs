@@ -6,8 +6,9 @@
 //! choices, so that one clause rules out an outcome that was found before.
 
 use batsat::{Callbacks, Lit, SolverInterface, SolverOpts, lbool};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::cell::Cell;
+use std::hash::BuildHasher;
 use std::time::Instant;
 
 use super::chain::{Chain, Link};
@@ -85,6 +86,8 @@ pub struct Solver<'s> {
     implied: FxHashSet<Vec<Lit>>,
     /// How many bytes the clauses take that rule out outcomes.
     kept: usize,
+    /// The proposals whose outcomes had been found before.
+    met: FxHashSet<u64>,
     /// The literal under which outcomes that were found before are ruled out.
     new_outcome: Lit,
     /// The accesses on whose values the outcome or a path depends.
@@ -145,6 +148,7 @@ impl<'s> Solver<'s> {
             facts: FxHashMap::default(),
             implied: FxHashSet::default(),
             kept: 0,
+            met: FxHashSet::default(),
             new_outcome,
             relevant: Vec::new(),
             values: Values::new(theory, skeleton),
@@ -376,7 +380,7 @@ impl<'s> Solver<'s> {
             if let Some(outcome) = &outcome
                 && self.results.outcomes.contains(outcome)
             {
-                self.block(true);
+                self.block_known();
                 continue;
             }
             if self.broken() {
@@ -673,6 +677,17 @@ impl<'s> Solver<'s> {
         }
         self.kept += KEPT + clause.len() * size_of::<Lit>();
         self.clause(clause);
+    }
+
+    /// Rules out a proposal with an outcome that was found before. Where values go in a circle that does not show in
+    /// the outcome, facts about it need not follow from the choices; then the proposal comes again, and its choices
+    /// are ruled out.
+    fn block_known(&mut self) {
+        let proposal = FxBuildHasher.hash_one((&self.now.rf, &self.now.co));
+        match self.met.insert(proposal) {
+            true => self.block(true),
+            false => self.block_choices(),
+        }
     }
 
     /// Rules out a proposal that has no outcome, since some values are not known. Facts about them do not follow from
