@@ -16,7 +16,7 @@ use litmake::generate::recipe::Recipe;
 use litmake::generate::{Tally, dialect, syntax};
 use litmake::lang::Language;
 use litmake::lang::c11::emit::{EmitOptions, observed_locals};
-use litmake::litmus::{self, Arch, Body};
+use litmake::litmus::{self, Arch};
 use litmake::pipeline::kinds::Generate;
 use litmake::profile::yaml::{Sp, Words};
 use litmake::select::distinguish;
@@ -324,10 +324,7 @@ fn in_language(language: Language, name: &str, text: &str) -> std::result::Resul
         .threads
         .iter()
         .enumerate()
-        .filter_map(|(n, body)| match body {
-            Body::C(f) => Some((n, options.function_name(&f.name))),
-            Body::Asm(_) => None,
-        })
+        .filter_map(|(n, body)| Some((n, options.function_name(&body.function()?.name))))
         .collect();
     let text = language.emit(&test, &options)?;
     Ok(format!("{}{text}{}", language.header(), language.footer(&threads)))

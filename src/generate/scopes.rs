@@ -7,7 +7,7 @@ use super::axes::Random;
 use litmake_base::diag::Source;
 use litmake_litmus::c::scoped::{Reach, say_each};
 use litmake_litmus::scopes::{Level, Scopes};
-use litmake_litmus::{Body, Test, read, write};
+use litmake_litmus::{read, write};
 
 /// The scopes that every language for GPUs has.
 const REACHES: [Reach; 3] = [Reach::Workgroup, Reach::Device, Reach::System];
@@ -40,12 +40,7 @@ pub fn variant(text: &str, number: u64, seed: u64) -> Option<String> {
             _ => fits,
         }
     };
-    let Test { threads, helpers, .. } = &mut test;
-    let threads = threads.iter_mut().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    threads.chain(helpers).for_each(|f| say_each(f, &mut draw));
+    test.functions_mut().for_each(|f| say_each(f, &mut draw));
     (drawn > 0).then(|| write(&test))
 }
 

@@ -14,7 +14,7 @@ use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::scoped::{Reach, say_each};
 use litmake_litmus::c::types::qualify;
 use litmake_litmus::scopes::{Level, Scopes};
-use litmake_litmus::{Body, Test, Type};
+use litmake_litmus::{Test, Type};
 
 /// OpenCL C has the atomics of C11, except fences, which name the memory that they order. A fence of C
 /// orders all of a device's memory.
@@ -53,11 +53,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let mut test = test.clone();
     let devices = |s: &Scopes| (1..test.threads.len()).any(|t| !s.share(Level::Device, 0, t));
     if test.scopes.as_ref().is_some_and(devices) {
-        let threads = test.threads.iter_mut().filter_map(|body| match body {
-            Body::C(f) => Some(f),
-            Body::Asm(_) => None,
-        });
-        threads.chain(&mut test.helpers).for_each(|f| say_each(f, &mut || Reach::System));
+        test.functions_mut().for_each(|f| say_each(f, &mut || Reach::System));
     }
     let text = emit_c(&test, &options);
     let text = text.strip_prefix(C_HEADER).unwrap_or(&text);

@@ -128,10 +128,7 @@ fn out_name(f: &Function, local: &str) -> String {
 }
 
 fn threads(test: &Test) -> impl Iterator<Item = &Function> {
-    test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    })
+    test.threads.iter().filter_map(Body::function)
 }
 
 /// A test without the header and without `main`.

@@ -133,6 +133,24 @@ pub enum Body {
     C(Function),
 }
 
+impl Body {
+    /// The function of C that it is.
+    pub fn function(&self) -> Option<&Function> {
+        match self {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn function_mut(&mut self) -> Option<&mut Function> {
+        match self {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        }
+    }
+}
+
 /// One instruction of an assembly thread, or labels at its end (`text` is then empty).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -386,11 +404,12 @@ impl Test {
 
     /// The functions of a test in C: threads, and those that they call.
     pub fn functions(&self) -> impl Iterator<Item = &c::ast::Function> {
-        let threads = self.threads.iter().filter_map(|body| match body {
-            Body::C(f) => Some(f),
-            Body::Asm(_) => None,
-        });
-        threads.chain(&self.helpers)
+        self.threads.iter().filter_map(Body::function).chain(&self.helpers)
+    }
+
+    /// The same, to change them.
+    pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut c::ast::Function> {
+        self.threads.iter_mut().filter_map(Body::function_mut).chain(&mut self.helpers)
     }
 
     /// Where its threads lie: as it says, or each in a workgroup of its own.

@@ -51,10 +51,7 @@ pub fn read(source: &Source) -> Result<Test> {
         false => scopes::heads(&s, &on)?,
     };
     if head.is_opencl {
-        let functions = threads.iter_mut().filter_map(|body| match body {
-            Body::C(f) => Some(f),
-            Body::Asm(_) => None,
-        });
+        let functions = threads.iter_mut().filter_map(Body::function_mut);
         // OpenCL C's own scope.
         let unsaid = &mut || c::scoped::Reach::Device;
         functions.chain(&mut helpers).for_each(|f| c::scoped::say_each(f, unsaid));

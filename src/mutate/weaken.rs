@@ -112,10 +112,7 @@ fn visit(test: &mut Test, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) {
     if test.arch != Arch::C {
         return;
     }
-    let threads = test.threads.iter_mut().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
+    let threads = test.threads.iter_mut().filter_map(Body::function_mut);
     let functions: Vec<&mut Function> = test.helpers.iter_mut().chain(threads).collect();
     for function in functions {
         for s in &mut function.body {

@@ -261,10 +261,7 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
         }
         let _ = writeln!(body, "  {}({});", f.name, args.join(", "));
     }
-    for f in test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    }) {
+    for f in test.threads.iter().filter_map(Body::function) {
         let _ = writeln!(main, "void {}();", f.name);
     }
     let hosted = format!("int main(void) {{\n{body}  return 0;\n}}\n");

@@ -2,7 +2,7 @@
 //!
 //! It gives each event the bits that its instruction has. It does not know what the caches of a generation make of them.
 
-use super::lower::{Done, Lower, aperture};
+use super::lower::{Done, Lower, PRIVATE};
 use super::read::{Bank, Half, Insn, Operand};
 use litmake_ops::{BinOp, Op, Port, Tags, Temp, tag};
 
@@ -178,7 +178,7 @@ impl Lower<'_> {
     pub(super) fn elsewhere(&mut self, insn: &Insn) -> bool {
         let is = ["scratch_", "ds_", "buffer_"].iter().any(|start| insn.name.starts_with(start));
         if is {
-            let addr = self.e.int(aperture("src_private_base").unwrap_or_default());
+            let addr = self.e.int(PRIVATE);
             self.e.load(addr, 4, Tags::NONE);
         }
         is

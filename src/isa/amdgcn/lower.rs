@@ -135,9 +135,8 @@ impl<'a> Lower<'a> {
                 Ok(self.e.int(n as u128 & mask(bits)))
             }
             Operand::Mask(name) if bits == 64 => Ok(self.lanes(name)),
-            Operand::Name(name) if bits == 64 && aperture(name).is_some() => {
-                Ok(self.e.int(aperture(name).unwrap_or_default()))
-            }
+            Operand::Name("src_private_base") if bits == 64 => Ok(self.e.int(PRIVATE)),
+            Operand::Name("src_shared_base") if bits == 64 => Ok(self.e.int(SHARED)),
             Operand::LowMask(name) if bits == 32 => {
                 let lanes = self.lanes(name);
                 Ok(self.e.zero_extend(lanes, 32, 64))
@@ -587,14 +586,11 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// Where the memory of a lane or of a workgroup begins in the space of addresses. Locations of tests lie below.
-pub(super) fn aperture(name: &str) -> Option<u128> {
-    match name {
-        "src_private_base" => Some(1 << 48),
-        "src_shared_base" => Some(1 << 49),
-        _ => None,
-    }
-}
+/// Where the memory of a lane begins in the space of addresses. Locations of tests lie below.
+pub(super) const PRIVATE: u128 = 1 << 48;
+
+/// Where the memory of a workgroup begins.
+const SHARED: u128 = 1 << 49;
 
 /// The bits of the result for one lane, which goes to a mask of any width.
 const LANE: u8 = 1;

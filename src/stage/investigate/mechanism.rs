@@ -47,10 +47,7 @@ fn objects(source: &str) -> Objects {
     let mut out = Objects::default();
     let Ok(test) = litmus::read(&Source::new("test", source)) else { return out };
     let mut sizes = Vec::new();
-    let functions = test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
+    let functions = test.threads.iter().filter_map(Body::function);
     for param in functions.flat_map(|f| &f.params) {
         let Type::Pointer(to) = param.ty.bare() else { continue };
         if matches!(to.bare(), Type::Struct(_) | Type::Array(..)) {

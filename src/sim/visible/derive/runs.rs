@@ -167,20 +167,7 @@ impl Derivation<'_> {
         }
         for kind in [Kind::PrivateRead, Kind::PrivateWrite] {
             let hidden = Some(Hidden { kind, flowed: false });
-            let run = Run {
-                state: automaton.start,
-                hidden,
-                held: SmallVec::new(),
-                debt: false,
-                twice: false,
-                addressed: false,
-                behind_address: false,
-                back: false,
-                open: 0,
-                inside: 0,
-                passed: [Tags::NONE; 2],
-            };
-            let mut todo = vec![run];
+            let mut todo = vec![Run::begun(automaton.start, hidden, SmallVec::new())];
             let mut seen = FxHashSet::default();
             while let Some(run) = todo.pop() {
                 if !seen.insert(run.clone()) {
@@ -230,20 +217,7 @@ impl Derivation<'_> {
             self.add_free(rule, &event, &mut states);
             let states = states.into_iter().collect();
             let held = Held { event, states, ctrl: Flow::No, carried: Flow::No, crossed: false };
-            let held = SmallVec::from_iter([held]);
-            todo.push(Run {
-                state,
-                hidden: None,
-                held,
-                debt: false,
-                twice: false,
-                addressed: false,
-                behind_address: false,
-                back: false,
-                open: 0,
-                inside: 0,
-                passed: [Tags::NONE; 2],
-            });
+            todo.push(Run::begun(state, None, SmallVec::from_iter([held])));
         }
         // Those that remember little come first: they stand for many.
         let weight = |run: &Run| {
@@ -870,6 +844,23 @@ impl Derivation<'_> {
 }
 
 impl Run {
+    /// One that has made no step yet.
+    fn begun(state: State, hidden: Option<Hidden>, held: SmallVec<[Held; 4]>) -> Run {
+        Run {
+            state,
+            hidden,
+            held,
+            debt: false,
+            twice: false,
+            addressed: false,
+            behind_address: false,
+            back: false,
+            open: 0,
+            inside: 0,
+            passed: [Tags::NONE; 2],
+        }
+    }
+
     /// What two runs have to have in common if one is to stand for the other. Much is for the report alone; whether an address was
     /// passed counts where that is an exception.
     fn outline(&self, addressed: bool) -> Run {
