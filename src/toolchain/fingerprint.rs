@@ -13,7 +13,7 @@ use std::time::Duration;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
-use super::compile::Compiler;
+use super::compile::{self, Compiler};
 use super::evidence::{Evidence, Looks, processor};
 use super::kernel;
 use super::kind::Kind;
@@ -106,11 +106,16 @@ pub fn fingerprint(
     if let Some(headers) = headers {
         key = key.field("kernel", headers.as_os_str().as_encoded_bytes());
     }
+    // Which programs these commands run is looked up by litmake itself, and so is no evidence.
+    for words in compile::later(profile) {
+        let program = words.first().and_then(|command| process::locate(command));
+        key.add("then", program.unwrap_or_default().as_os_str().as_encoded_bytes());
+    }
     let key = key.finish();
     let answer = ask::ask(key, looks, known, |watched| {
         let run = |request: &Request| watched.run(request, Some(request.dir));
         let kind = Kind::asked(profile, &program, &run);
-        let compiled = compile(profile, &program, kind.unwrap_or_default(), watched);
+        let compiled = compile_probe(profile, &program, kind.unwrap_or_default(), watched);
         if watched.is_lost() {
             for (path, look) in without_following(&program, &profile.env) {
                 watched.look(path, look);
@@ -290,7 +295,7 @@ pub fn probe_test(profile: &Profile) -> Result<Test, Failure> {
 }
 
 /// Compiles the probe like a test.
-fn compile(
+fn compile_probe(
     profile: &Profile,
     program: &Path,
     kind: Kind,

@@ -299,6 +299,12 @@ fn compilers_run_in_cages() {
     let told = place.run("cache");
     assert_eq!(told.status, 1, "it runs in a cage: {}", told.said);
     assert!(!told.said.contains("namespaces"), "{}", told.said);
+    // It may look at other files there than outside.
+    place.write("cc.sh", &wrong_if(&format!("{around} [ -e %/on.$(uname -n) ] || {inside}")));
+    let told = place.run("cache");
+    assert_eq!(told.status, 1, "it still runs in a cage: {}", told.said);
+    assert!(!told.said.contains("may depend on"), "{}", told.said);
+    place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     // Where none are granted, the same compiler gives something else, under another key.
     let denied = |cache: &str| {
         let inner = place.command(cache, &[]);

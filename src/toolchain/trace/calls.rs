@@ -285,7 +285,7 @@ pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<&'static str
     let flags = match number {
         libc::SYS_clone | libc::SYS_unshare => args[0],
         libc::SYS_clone3 => memory(pid, args[0], 8).try_into().map_or(0, u64::from_ne_bytes),
-        libc::SYS_statx if askers::wants_last_read(args) => {
+        libc::SYS_statx if askers::wants_last_read(pid, args) => {
             return Some("the times at which files were last read");
         }
         libc::SYS_setns => return Some("files in a namespace of another program"),
