@@ -22,9 +22,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::cage::{self, Cage};
+use super::cage::Cage;
 use super::supervisor::{self, Limits, Observe, Said};
-use super::trace::{self, Trace};
+use super::trace::{self, Trace, Unseen};
 use litmake_base::stop::Stopping;
 
 /// The largest output that is kept.
@@ -177,8 +177,8 @@ fn in_cage(request: &Request, own: Option<&Path>, cage: &Cage) -> (Ended, Sight)
         wider.trace.extend(sight.trace);
     } else if cage.shows(&wider.trace) && !(is_covered && is_alike) {
         let place = sight.trace.refused.first().and_then(|path| path.parent());
-        let why = place.map(|place| format!(" (it writes in {})", place.display()));
-        wider.trace.unseen.insert(format!("{}{}", cage::UNFIT, why.unwrap_or_default()));
+        let why = place.map(|place| format!("it writes in {}", place.display()));
+        wider.trace.unseen.insert(Unseen::Unfit(why));
     }
     (outside, wider)
 }
