@@ -183,8 +183,8 @@ impl Values<'_> {
             }
         }
         // It has no value, so nothing follows from it.
-        let unknown = Bounds { upper: vec![u128::MAX; events], ..none(self.bases) };
-        vec![Rc::new(unknown); bodies.len()]
+        let unknown = Rc::new(Bounds { upper: vec![u128::MAX; events], ..none(self.bases) });
+        vec![unknown; bodies.len()]
     }
 
     /// Whether a check fails in every completion, and whether it holds in every one.

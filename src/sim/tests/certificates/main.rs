@@ -118,7 +118,7 @@ and pairs = pairs | (([opens]; po; [closes]) \\ (inside; inside))
 acyclic (po; pairs; po) | po-loc | rf | co | fr as kept
 ";
     let path = std::env::temp_dir().join(format!("sections-{}.cat", std::process::id()));
-    std::fs::write(&path, text).expect("a temporary file");
+    file::write(&path, text).expect("a temporary file");
     let model = model(path.to_str().expect("a name"), Arch::AArch64);
     std::fs::remove_file(&path).expect("it is there");
     let test = |[a, b, c, d]: [&str; 4]| {
