@@ -173,6 +173,11 @@ exists (0:got=0 /\\ 0:seen=1)
     assert_eq!(litmus::write(&normal(&a)), litmus::write(&a));
     let weaker = other.replace("acq_rel", "release");
     assert_ne!(litmus::write(&normal(&test(&weaker))), litmus::write(&a));
+    // The initial state is the same, however much of it is said.
+    let from = |init: &str| litmus::write(&normal(&test(&other.replace("{}", init))));
+    assert_eq!(from("{ atomic_int data = 0; flag = 0; }"), litmus::write(&a));
+    assert_eq!(from("{ atomic_int data = 7; atomic_int flag; }"), from("{ data = 7; }"));
+    assert_ne!(from("{ data = 7; }"), litmus::write(&a));
 }
 
 #[test]
