@@ -141,23 +141,37 @@ impl<'p> Combination<'p> {
         literal
     }
 
+    /// The writes that an event may read from.
+    fn sources(&self, event: usize, cell: usize) -> Vec<usize> {
+        let of = |e: usize| self.path_event(e).zip(self.events[e].place);
+        let looks = self.path_event(event).and_then(|e| e.looks);
+        let may = |w: &usize| match (of(*w), of(event)) {
+            (Some((w, (w_thread, _))), Some((e, (thread, _)))) if w_thread == thread => {
+                // No read returns a write of its own instruction that is not before it, and no look at a lock
+                // what happens later.
+                w.index < e.index || looks.is_none() && w.instance != e.instance
+            }
+            _ => true,
+        };
+        let Some(taken) = looks else {
+            return self.all_writes(cell).filter(may).collect();
+        };
+        let locks = |w: &usize| self.path_event(*w).map_or(Some(false), |e| e.locks);
+        let here = |w: &usize| self.events[*w].cell == Some(cell) && locks(w) == Some(taken);
+        (0..self.events.len()).filter(here).filter(may).collect()
+    }
+
+    /// The writes of a cell, the initial one first.
+    fn all_writes(&self, cell: usize) -> impl Iterator<Item = usize> {
+        std::iter::once(cell).chain(self.writes[cell].iter().copied())
+    }
+
     /// Each read has one source, and coherence is an order of the writes of each cell.
     fn define(&mut self) {
         for at in 0..self.reads.len() {
             let event = self.reads[at].event;
             let cell = self.events[event].cell.unwrap_or_default();
-            // No read returns a write of its own instruction that is not before it.
-            let may = |w: &usize| match (self.path_event(*w), self.path_event(event)) {
-                (Some(w_event), Some(r_event)) => {
-                    let same = self.events[*w].place.map(|p| p.0)
-                        == self.events[event].place.map(|p| p.0)
-                        && w_event.instance == r_event.instance;
-                    !same || w_event.index < r_event.index
-                }
-                _ => true,
-            };
-            let writes = std::iter::once(cell).chain(self.writes[cell].iter().copied());
-            let sources: Vec<usize> = writes.filter(may).collect();
+            let sources = self.sources(event, cell);
             let literals: Vec<Literal> =
                 sources.iter().map(|w| self.literal('>', *w, event)).collect();
             for (n, a) in literals.iter().enumerate() {
@@ -256,10 +270,13 @@ impl<'p> Combination<'p> {
         for (cell, of) in self.problem.cells.iter().enumerate() {
             of.sets.iter().for_each(|set| all[*set][cell] |= 1 << cell);
         }
-        let mut threads = Vec::new();
+        let (mut threads, mut waiting) = (Vec::new(), Vec::new());
         for path in &self.paths {
             for (n, event) in path.events.iter().enumerate() {
                 event.sets.iter().for_each(|set| all[*set][offset + n] |= 1 << (offset + n));
+            }
+            for (relation, event, place) in &path.meets {
+                waiting.push((*relation, offset + event, threads.len(), place));
             }
             for (relation, pairs) in &path.relations {
                 pairs.iter().for_each(|(a, b)| all[*relation][offset + a] |= 1 << (offset + b));
@@ -267,6 +284,10 @@ impl<'p> Combination<'p> {
             let from = offset;
             offset += path.events.len();
             threads.push(low(u128::MAX, offset as u32) & !low(u128::MAX, from as u32));
+        }
+        for (relation, a, thread, place) in &waiting {
+            let there = waiting.iter().filter(|w| (w.0, w.3) == (*relation, *place));
+            there.filter(|w| w.2 != *thread).for_each(|w| all[*relation][*a] |= 1 << w.1);
         }
         for (relation, pairs) in &self.problem.across {
             for (a, b) in pairs {
@@ -355,7 +376,9 @@ impl<'p> Combination<'p> {
     fn written(&self, event: usize, known: &[Option<Value>]) -> Option<Value> {
         let of = &self.events[event];
         let Some(write) = &of.write else {
-            return of.place.is_none().then(|| self.problem.cells[event].initial);
+            let free = self.path_event(event).is_some_and(|e| e.locks == Some(false));
+            let initial = of.place.is_none().then(|| self.problem.cells[event].initial);
+            return initial.or(free.then_some(Value::Int(0)));
         };
         match self.value(write.value, known)? {
             Value::Int(n) => Some(Value::Int(low(n.checked_shr(write.shift)?, write.bits))),

@@ -34,6 +34,10 @@ pub struct Event {
     /// The number of the access whose value it reads, and where in that value, in bits.
     pub read: Option<(usize, u32)>,
     pub write: Option<Write>,
+    /// It reads from what takes a lock (true), or leaves it free (false), and from nothing else.
+    pub looks: Option<bool>,
+    /// It takes a lock, or leaves it free. What leaves one free has the value 0 and no place in coherence.
+    pub locks: Option<bool>,
 }
 
 #[derive(Default)]
@@ -43,6 +47,8 @@ pub struct Path {
     pub events: Vec<Event>,
     /// By number of the relation, pairs of its events.
     pub relations: Vec<(usize, Vec<(usize, usize)>)>,
+    /// An event is related to those of other threads that wait at the same place: relation, event, place.
+    pub meets: Vec<(usize, usize, String)>,
     /// It is taken if these values are true, or false.
     pub requires: Vec<(usize, bool)>,
     /// The behaviour is undefined if one of these is true.
@@ -303,6 +309,11 @@ impl Problem {
                 let pairs = words.pairs()?;
                 self.path()?.relations.push((number, pairs));
             }
+            "meets" => {
+                let (number, event) = (self.number_of(words.next()?), words.number()?);
+                let place = words.text();
+                self.path()?.meets.push((number, event, place));
+            }
             "require" => self.path()?.requires.push((words.below(exprs)?, words.flag()?)),
             "doubt" => self.path()?.doubts.push(words.below(exprs)?),
             "final" => {
@@ -321,6 +332,7 @@ impl Problem {
     fn event(&mut self, words: &mut Words) -> Option<Event> {
         let (instance, index) = (words.number()?, words.number()?);
         let (mut cell, mut read, mut write) = (None, None, None);
+        let (mut looks, mut locks) = (None, None);
         loop {
             match words.next()? {
                 "at" => cell = Some(words.below(self.cells.len())?),
@@ -330,13 +342,15 @@ impl Problem {
                     write =
                         Some(Write { value, shift, bits: words.number()?, whole: words.flag()? });
                 }
+                "looks" => looks = Some(words.flag()?),
+                "locks" => locks = Some(words.flag()?),
                 "in" => break,
                 _ => return None,
             }
         }
         let sets = words.rest().map(|w| self.number_of(w)).collect();
         let placed = cell.is_some() || (read.is_none() && write.is_none());
-        placed.then_some(Event { instance, index, sets, cell, read, write })
+        placed.then_some(Event { instance, index, sets, cell, read, write, looks, locks })
     }
 
     /// Whether numbers that refer to what comes later are those of something.
@@ -347,6 +361,7 @@ impl Problem {
         let local = |path: &Path| {
             let mut pairs = path.relations.iter().flat_map(|(_, pairs)| pairs);
             pairs.all(|(a, b)| *a.max(b) < path.events.len())
+                && path.meets.iter().all(|(_, event, _)| *event < path.events.len())
         };
         let mut across = self.across.iter().flat_map(|(_, pairs)| pairs);
         steps.iter().all(|s| !matches!(s, Step::Var(g, n) | Step::Fix(g, n) if !variable(*g, *n)))

@@ -108,8 +108,16 @@ fn one(op: &str, width: u32, from: u32, of: Value) -> Option<Value> {
             _ => None,
         };
     };
-    let n = low(n, width);
+    let (own, n) = (low(n, from), low(n, width));
+    let most = low(u128::MAX, width.saturating_sub(1)) as i128;
     let result = match op {
+        "FloatFromS" if width == 32 => nearest((signed(own, from) as f32).into(), width)?,
+        "FloatFromU" if width == 32 => nearest((own as f32).into(), width)?,
+        "FloatFromS" => nearest(signed(own, from) as f64, width)?,
+        "FloatFromU" => nearest(own as f64, width)?,
+        "FloatToS" => (float(own, from)? as i128).clamp(-most - 1, most) as u128,
+        "FloatToU" => (float(own, from)? as u128).min(low(u128::MAX, width)),
+        "FloatResize" => nearest(float(own, from)?, width)?,
         "Not" => !n,
         "Neg" => n.wrapping_neg(),
         "SignExt" => signed(n, from) as u128,
@@ -163,6 +171,14 @@ fn two(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
         "MaxU" => x.max(y),
         "MinS" => sx.min(sy) as u128,
         "MaxS" => sx.max(sy) as u128,
+        // Rounded twice, which changes nothing: 64 bits have more than twice the digits of 32.
+        "FloatAdd" => nearest(float(x, width)? + float(y, width)?, width)?,
+        "FloatSub" => nearest(float(x, width)? - float(y, width)?, width)?,
+        "FloatMul" => nearest(float(x, width)? * float(y, width)?, width)?,
+        "FloatDiv" => nearest(float(x, width)? / float(y, width)?, width)?,
+        "FloatEq" => flag(float(x, width)? == float(y, width)?),
+        "FloatLt" => flag(float(x, width)? < float(y, width)?),
+        "FloatLe" => flag(float(x, width)? <= float(y, width)?),
         "AddOverflows" => flag(!fits(sx.checked_add(sy))),
         "SubOverflows" => flag(!fits(sx.checked_sub(sy))),
         "MulOverflows" => flag(!fits(sx.checked_mul(sy))),
@@ -173,6 +189,42 @@ fn two(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
         _ => return None,
     };
     Some(Value::Int(low(result, width)))
+}
+
+/// The number that bits stand for in floating point, as IEEE 754 has it.
+fn float(n: u128, bits: u32) -> Option<f64> {
+    let digits = (n & 1023) as f64;
+    Some(match (bits, n >> 10 & 31) {
+        (64, _) => f64::from_bits(n as u64),
+        (32, _) => f32::from_bits(n as u32).into(),
+        (16, 31) if digits != 0.0 => f64::NAN,
+        (16, exponent) => {
+            let size = match exponent {
+                0 => digits * 2f64.powi(-24),
+                31 => f64::INFINITY,
+                exponent => (1024.0 + digits) * 2f64.powi(exponent as i32 - 25),
+            };
+            if n >> 15 & 1 == 1 { -size } else { size }
+        }
+        _ => return None,
+    })
+}
+
+/// The bits of the number that is nearest, or of the even one of two; `None` for what is no number.
+fn nearest(x: f64, bits: u32) -> Option<u128> {
+    let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).max(-14);
+    let steps = (x.abs() * 2f64.powi(10 - exponent)).round_ties_even();
+    match bits {
+        _ if x.is_nan() => None,
+        64 => Some(x.to_bits().into()),
+        32 => Some((x as f32).to_bits().into()),
+        // A number that is rounded up to the next power of two has the next exponent.
+        16 => {
+            let size = ((exponent + 14) as f64 * 1024.0 + steps).min(31744.0);
+            Some(size as u128 | u128::from(x.is_sign_negative()) << 15)
+        }
+        _ => None,
+    }
 }
 
 /// Arithmetic in which an operand is an address.

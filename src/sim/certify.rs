@@ -12,7 +12,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::expr::{Expr, ExprId, Exprs};
-use super::path::Path;
+use super::path::{Kind, Path};
 use super::program::{ObservedPlace, Program};
 use super::results::Results;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
@@ -20,7 +20,7 @@ use super::{Model, Options, Simulator, all_cut, cells_of, domain, unfold_all};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::FailureKind;
 use litmake_base::rel::{Rel, Set};
-use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+use litmake_cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, Shape};
 use litmake_lang::compiled::locals;
 use litmake_litmus::Test;
 use litmake_ops::{UnOp, Val, tag};
@@ -51,11 +51,10 @@ impl Simulator {
         let Some(fast) = &model.fast else {
             return Err(refused("the model is no fixed list of steps, it is interpreted"));
         };
-        if model.compares {
+        let needed = needed(&fast.plan);
+        let compares = |n: &Node| matches!(n, Node::BaseRel(BaseRel::Differ | BaseRel::MayDiffer));
+        if fast.plan.nodes.iter().zip(&needed).any(|(n, needed)| *needed && compares(n)) {
             return Err(refused("the model compares values"));
-        }
-        if program.extra_events {
-            return Err(refused("the model has events of its own"));
         }
         let mut results = Results::new(options.memory);
         let deadline = options.timeout.map(|t| std::time::Instant::now() + t);
@@ -84,11 +83,6 @@ impl Simulator {
                 format!("the threads have more than {MOST_COMBINATIONS} combinations of paths");
             return Err(refused(&most));
         }
-        let meets = fast.plan.nodes.contains(&Node::BaseRel(BaseRel::SameBarrier));
-        if meets && paths.iter().flatten().flat_map(|p| &p.events).any(|e| e.tags.meets(tag::CBAR))
-        {
-            return Err(refused("threads wait for each other"));
-        }
         let cells = cells_of(test, program, &paths)?;
         let mut lines = Lines {
             program,
@@ -102,7 +96,6 @@ impl Simulator {
             values: 0,
             steps: Steps::default(),
             out: String::new(),
-            float: false,
         };
         let _ = writeln!(lines.out, "test {}\nmodel {}", test.name, model.name);
         if cut {
@@ -111,9 +104,6 @@ impl Simulator {
         lines.places();
         let whole = lines.threads(&paths);
         lines.model(whole);
-        if lines.float {
-            return Err(refused("it computes with floating point"));
-        }
         let lines = lines.out;
         let words = |o: super::results::Outcome| o.iter().map(|v| word(*v)).collect();
         Ok(Problem { lines, outcomes: results.outcomes.iter().map(words).collect(), undefined })
@@ -145,8 +135,6 @@ struct Lines<'l> {
     values: usize,
     steps: Steps,
     out: String,
-    /// Whether something computes with floating point.
-    float: bool,
 }
 
 /// The steps that are written, each once.
@@ -276,6 +264,13 @@ impl Lines<'_> {
             if let Some(read) = skeleton.reads.iter().find(|r| usize::from(r.event) == at) {
                 lines += &format!(" reads {} {}", read.var.access, read.shift);
             }
+            lines += match (event.kind, event.tags) {
+                (Kind::LockRead, tags) if tags.meets(tag::C_RU) => " looks 0",
+                (Kind::LockRead, _) => " looks 1",
+                (Kind::LockWrite, _) => " locks 1",
+                (_, tags) if tags.meets(tag::C_UL) => " locks 0",
+                _ => "",
+            };
             if let Source::Part { value, shift, bits, whole } = event.value {
                 let value = self.value(value);
                 lines += &format!(" writes {value} {shift} {bits} {}", u8::from(whole));
@@ -302,6 +297,13 @@ impl Lines<'_> {
                 lines += &local(&rel, &relation_name(base));
             }
         }
+        if done.contains(&BaseRel::SameBarrier) {
+            for (at, meeting) in range.clone().filter_map(|at| Some((at, skeleton.meeting(at)?))) {
+                let name = relation_name(BaseRel::SameBarrier);
+                let (tags, number) = meeting;
+                lines += &format!("meets {name} {} {number} {tags:?}\n", at - range.start);
+            }
+        }
         let whole = self.model.parts(self.program.arch, skeleton);
         if let Some(parts) = &whole {
             lines += &local(parts, "whole");
@@ -324,7 +326,6 @@ impl Lines<'_> {
         if let Some(number) = self.numbers.get(&id) {
             return *number;
         }
-        let name = |op: String| op.split([' ', '{']).next().unwrap_or_default().to_string();
         let text = match self.exprs.get(id) {
             Expr::Assumed(of, _) => {
                 let number = self.value(of);
@@ -334,18 +335,11 @@ impl Lines<'_> {
             Expr::Const(v) => format!("constant {}", word(v)),
             Expr::Var(v, _) => format!("read {} {}", v.thread, v.access),
             Expr::Un(op, a, width) => {
-                let from = match op {
-                    UnOp::ZeroExt { from } | UnOp::SignExt { from } => from,
-                    _ => 0,
-                };
-                let op = name(format!("{op:?}"));
-                self.float |= op.starts_with("Float");
+                let (op, from) = one_operand(op);
                 format!("one {op} {width} {} {from}", self.value(a))
             }
             Expr::Bin(op, a, b, width) => {
-                let op = name(format!("{op:?}"));
-                self.float |= op.starts_with("Float");
-                format!("two {op} {width} {} {}", self.value(a), self.value(b))
+                format!("two {op:?} {width} {} {}", self.value(a), self.value(b))
             }
         };
         let number = self.values;
@@ -358,21 +352,10 @@ impl Lines<'_> {
     /// The steps that the checks need, and the checks.
     fn model(&mut self, whole: bool) {
         let plan = self.plan;
-        let mut needed = vec![false; plan.nodes.len()];
-        let counts = |kind| matches!(kind, CheckKind::Require | CheckKind::UndefinedUnless);
-        let checks: Vec<_> = plan.checks.iter().filter(|c| counts(c.kind)).collect();
-        let mut todo: Vec<NodeId> = checks.iter().map(|c| c.node).collect();
-        while let Some(node) = todo.pop() {
-            if !std::mem::replace(&mut needed[node as usize], true) {
-                todo.extend(plan.nodes[node as usize].operands());
-                if let Node::Fix(g, _) = plan.nodes[node as usize] {
-                    todo.extend(&plan.groups[g as usize].bodies);
-                }
-            }
-        }
+        let checks: Vec<_> = plan.checks.iter().filter(|c| counts(c)).collect();
         let mut numbers: Vec<usize> = Vec::with_capacity(plan.nodes.len());
         let mut groups: Vec<u32> = Vec::new();
-        for (node, needed) in plan.nodes.iter().zip(&needed) {
+        for (node, needed) in plan.nodes.iter().zip(&needed(plan)) {
             numbers.push(if *needed { self.step(node, &numbers, &mut groups) } else { usize::MAX });
         }
         let mut lines = Vec::new();
@@ -471,6 +454,41 @@ impl Lines<'_> {
             Node::Fix(g, n) => steps.add(format!("fix {} {n}", group(g))),
         }
     }
+}
+
+/// The name of an operation on one value, and the width of that value where it has one of its own.
+pub fn one_operand(op: UnOp) -> (String, u8) {
+    match op {
+        UnOp::ZeroExt { from } => ("ZeroExt".to_string(), from),
+        UnOp::SignExt { from } => ("SignExt".to_string(), from),
+        UnOp::FloatResize { from } => ("FloatResize".to_string(), from),
+        UnOp::FloatFromInt { from, signed: true } => ("FloatFromS".to_string(), from),
+        UnOp::FloatFromInt { from, signed: false } => ("FloatFromU".to_string(), from),
+        UnOp::FloatToInt { from, signed: true } => ("FloatToS".to_string(), from),
+        UnOp::FloatToInt { from, signed: false } => ("FloatToU".to_string(), from),
+        other => (format!("{other:?}"), 0),
+    }
+}
+
+/// Whether a certificate is about a check. Flags that are only reported are not its matter.
+fn counts(check: &Check) -> bool {
+    matches!(check.kind, CheckKind::Require | CheckKind::UndefinedUnless)
+}
+
+/// Which nodes of a plan these checks need.
+fn needed(plan: &Plan) -> Vec<bool> {
+    let mut needed = vec![false; plan.nodes.len()];
+    let checks = plan.checks.iter().filter(|c| counts(c));
+    let mut todo: Vec<NodeId> = checks.map(|c| c.node).collect();
+    while let Some(node) = todo.pop() {
+        if !std::mem::replace(&mut needed[node as usize], true) {
+            todo.extend(plan.nodes[node as usize].operands());
+            if let Node::Fix(g, _) = plan.nodes[node as usize] {
+                todo.extend(&plan.groups[g as usize].bodies);
+            }
+        }
+    }
+    needed
 }
 
 /// The sets that a model begins with, with a name for each.

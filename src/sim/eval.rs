@@ -156,6 +156,10 @@ pub struct Machine {
     /// The lower bounds at the root of the search; while specialising, the upper bounds.
     pub(super) root: Values,
     pub(super) live: Live,
+    /// The requirements, as a mask, that every completion of some choices meets: they are not looked at.
+    met: u64,
+    /// Upper bounds, for finding these; nothing where none was looked for in this skeleton.
+    most: Option<Values>,
 }
 
 /// All slots before `out`, and the slot `out` for writing.
@@ -411,6 +415,19 @@ impl Values {
         }
     }
 
+    /// Whether a check holds of the value in a slot.
+    fn hold(&self, check: &CompiledCheck, at: Slot, frame: &Frame) -> bool {
+        let plain = match (check.is_set, frame.small, check.shape) {
+            (true, ..) => self.set(at, frame).iter().all(|w| *w == 0),
+            (_, _, Shape::Empty) => self.is_empty(at, frame),
+            (_, true, Shape::Acyclic) => self.small[at as usize].is_acyclic(),
+            (_, true, Shape::Irreflexive) => self.small[at as usize].is_irreflexive(),
+            (_, _, Shape::Acyclic) => rows::is_acyclic(self.rel(at, frame), frame.words),
+            (_, _, Shape::Irreflexive) => rows::is_irreflexive(self.rel(at, frame), frame.words),
+        };
+        plain != check.negated
+    }
+
     /// Computes the least solution of a recursive definition, starting from below.
     fn solve(&mut self, bodies: &[Body], frame: &Frame, view: View) {
         for body in bodies {
@@ -496,6 +513,7 @@ impl Machine {
         let frame = &self.frame;
         self.values.make_room(model, frame);
         self.values.unsettled = false;
+        (self.met, self.most) = (0, None);
         for step in &model.statics {
             match &step.code {
                 Code::StaticSet(base) => {
@@ -526,6 +544,9 @@ impl Machine {
         let mut done = 0;
         let mut broken = None;
         for at in 0..self.live.requires.len().min(most) {
+            if self.is_met(at) {
+                continue;
+            }
             self.run_to(&mut done, self.live.requires[at].steps, choices);
             let check = &self.live.requires[at];
             if !self.holds(check, check.early) {
@@ -537,8 +558,37 @@ impl Machine {
         broken
     }
 
+    fn is_met(&self, requirement: usize) -> bool {
+        requirement < 64 && self.met >> requirement & 1 != 0
+    }
+
+    /// Notes the requirements that all completions of the choices meet: those that hold of the upper
+    /// bounds, where more pairs can only break them.
+    fn note_met(&mut self, choices: &Choices) {
+        let open = |at: &usize| self.live.requires[*at].grows && !self.is_met(*at);
+        let open: SmallVec<[usize; 8]> =
+            (0..self.live.requires.len().min(64)).filter(open).collect();
+        let Machine { frame, values, live, met, most, .. } = self;
+        let most = most.get_or_insert_with(|| {
+            let mut most = Values::default();
+            most.copy_from(values, frame);
+            most
+        });
+        let mut done = 0;
+        for at in open {
+            let check = &live.requires[at];
+            for step in &live.steps[done.min(check.steps)..check.steps] {
+                most.run(step, frame, View::Upper(choices, values));
+            }
+            done = done.max(check.steps);
+            if !most.unsettled && most.hold(check, check.early, frame) {
+                *met |= 1 << at;
+            }
+        }
+    }
+
     fn run_to(&mut self, done: &mut usize, end: usize, choices: &Choices) {
-        let Machine { frame, values, root, live } = self;
+        let Machine { frame, values, root, live, .. } = self;
         while *done < end {
             if !live.is_done(*done) {
                 values.run(&live.steps[*done], frame, View::Bounds(choices, root));
@@ -547,10 +597,11 @@ impl Machine {
         }
     }
 
-    /// Runs every step, so that flags are known.
+    /// Runs the steps that flags need.
     pub fn complete(&mut self, choices: &Choices) {
         self.live.turn_to(choices);
-        let (mut done, end) = (0, self.live.steps.len());
+        let end = self.live.flags.iter().map(|flag| flag.steps).max().unwrap_or(0);
+        let mut done = 0;
         self.run_to(&mut done, end, choices);
         self.live.ran(end);
     }
@@ -564,26 +615,7 @@ impl Machine {
     }
 
     pub(super) fn holds(&self, check: &CompiledCheck, at: Slot) -> bool {
-        let plain = if check.is_set {
-            slot(&self.values.sets, at, self.frame.words).iter().all(|w| *w == 0)
-        } else {
-            if self.frame.small {
-                let r = &self.values.small[at as usize];
-                let plain = match check.shape {
-                    Shape::Acyclic => r.is_acyclic(),
-                    Shape::Irreflexive => r.is_irreflexive(),
-                    Shape::Empty => r.is_empty(),
-                };
-                return plain != check.negated;
-            }
-            let r = slot(&self.values.rels, at, self.frame.words * self.frame.n);
-            match check.shape {
-                Shape::Acyclic => rows::is_acyclic(r, self.frame.words),
-                Shape::Irreflexive => rows::is_irreflexive(r, self.frame.words),
-                Shape::Empty => r.iter().all(|w| *w == 0),
-            }
-        };
-        plain != check.negated
+        self.values.hold(check, at, &self.frame)
     }
 }
 
@@ -623,6 +655,16 @@ impl Judge for CompiledJudge<'_> {
         let m = &*self.machine;
         let raised = m.live.flags.iter().filter(|t| m.raised(self.model, t, t.exact));
         Ok(Some(raised.map(|t| t.index).collect()))
+    }
+
+    fn assure(&mut self, choices: &Choices) -> u64 {
+        let before = self.machine.met;
+        self.machine.note_met(choices);
+        before
+    }
+
+    fn forget(&mut self, before: u64) {
+        self.machine.met = before;
     }
 
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {

@@ -31,6 +31,11 @@ pub enum Look {
 /// Below a decision with at most so many executions, checking them costs less than checking it.
 const FEW: u64 = 8;
 
+/// Where at least so many executions lie below a decision, and so many outcomes were found since, it is worth a
+/// look whether all of them meet a requirement.
+const MANY: u64 = 64;
+const OUTCOMES_PER_LOOK: usize = 16;
+
 /// Decides whether executions are allowed.
 pub trait Judge {
     /// Prepares for a skeleton; false if no execution of it is allowed. All choices that are
@@ -39,6 +44,15 @@ pub trait Judge {
 
     /// Whether a partial execution may still become an allowed one. A judge may always say yes.
     fn may_allow(&mut self, choices: &Choices, look: Look) -> bool;
+
+    /// Looks for requirements that all completions of the choices meet, and asks for them no more. Says which
+    /// were known before, for [`Judge::forget`].
+    fn assure(&mut self, _: &Choices) -> u64 {
+        0
+    }
+
+    /// Asks again for all requirements but those that were known before.
+    fn forget(&mut self, _before: u64) {}
 
     /// The verdict on a complete execution: the flags that it raises, or `None` if it is not
     /// allowed.
@@ -69,6 +83,8 @@ pub struct Search<'s> {
     pub node_limit: u64,
     /// How many outcomes there were before this search.
     outcomes_before: usize,
+    /// How many outcomes there have to be for the next [`Judge::assure`].
+    next_look: usize,
     choices: Choices,
     /// The latest stamp given to choices.
     stamp: u64,
@@ -129,6 +145,7 @@ impl<'s> Search<'s> {
             deadline,
             node_limit: u64::MAX,
             outcomes_before,
+            next_look: outcomes_before + OUTCOMES_PER_LOOK,
             choices: Choices::start(skeleton),
             stamp: 0,
             values: Valuation::new(program, cells, exprs, skeleton),
@@ -298,6 +315,19 @@ impl<'s> Search<'s> {
         if !self.judge.may_allow(&self.choices, look) {
             return Ok(false);
         }
+        let worth = self.leaves[level] >= MANY && self.results.outcomes.len() >= self.next_look;
+        if !worth {
+            return self.go_on(level, outcome);
+        }
+        self.next_look += OUTCOMES_PER_LOOK;
+        let before = self.judge.assure(&self.choices);
+        let found = self.go_on(level, outcome);
+        self.judge.forget(before);
+        found
+    }
+
+    /// Explores below the first `level` decisions, after these were looked at.
+    fn go_on(&mut self, level: usize, outcome: Option<&Outcome>) -> Result<bool, EarlyEnd> {
         match self.order.get(level).copied() {
             Some(Decision::Read(i)) => self.decide_read(level, i, outcome),
             Some(Decision::Last(cell)) => self.decide_last(level, cell, outcome),

@@ -655,18 +655,24 @@ impl<'p> Skeleton<'p> {
     /// The events at which threads wait for one another: the first of each thread with equal
     /// annotations, the second of each, and so on.
     fn meetings(&self, out: &mut Rel) {
-        let meets = |e: &Event| e.kind == Kind::Fence && e.tags.meets(tag::CBAR);
-        let number = |i: usize| {
-            let (e, same) = (&self.events[i], self.thread_range(&self.events[i]).start..i);
-            same.filter(|j| meets(&self.events[*j]) && self.events[*j].tags == e.tags).count()
-        };
-        for (i, a) in self.events.iter().enumerate().filter(|(_, e)| meets(e)) {
-            for (j, b) in self.events.iter().enumerate().filter(|(_, e)| meets(e)) {
-                if a.thread != b.thread && a.tags == b.tags && number(i) == number(j) {
+        let all: Vec<_> = (0..self.len()).map(|i| self.meeting(i)).collect();
+        for (i, a) in all.iter().enumerate().filter(|(_, a)| a.is_some()) {
+            for (j, b) in all.iter().enumerate() {
+                if a == b && self.events[i].thread != self.events[j].thread {
                     out.insert(i, j);
                 }
             }
         }
+    }
+
+    /// Where an event waits for other threads, its annotations and how many waits of its thread with the same
+    /// ones came before: it meets events of which both are equal.
+    pub fn meeting(&self, event: usize) -> Option<(Tags, usize)> {
+        let waits = |e: &Event| e.kind == Kind::Fence && e.tags.meets(tag::CBAR);
+        let e = &self.events[event];
+        let before = &self.events[self.thread_range(e).start.min(event)..event];
+        let same = before.iter().filter(|b| waits(b) && b.tags == e.tags);
+        waits(e).then(|| (e.tags, same.count()))
     }
 
     fn thread_range(&self, e: &Event) -> std::ops::Range<usize> {

@@ -221,13 +221,19 @@ impl Work<'_> {
             check.exact = self.facts.stands[check.exact as usize];
             check.early = self.facts.stands[check.early as usize];
         }
+        let needs = if check.is_set { &self.set_needs } else { &self.needs };
+        check.grows = !check.negated && !needs[check.early as usize].upper;
         check
     }
 
     /// Whether the check's answer can differ between completions.
     fn is_open(&self, check: &CompiledCheck) -> bool {
+        self.varies(check, check.early)
+    }
+
+    fn varies(&self, check: &CompiledCheck, slot: Slot) -> bool {
         let open = if check.is_set { &self.facts.open_sets } else { &self.facts.open };
-        open[check.early as usize]
+        open[slot as usize]
     }
 }
 
@@ -283,7 +289,11 @@ impl Machine {
             let early = work.check(check);
             if work.is_open(&early) || self.raised(model, &early, early.early) {
                 self.demand(check.exact, check.is_set, &mut work);
-                let check = work.check(check);
+                let mut check = work.check(check);
+                // One that every execution raises needs no step.
+                if !work.is_open(&check) && !work.varies(&check, check.exact) {
+                    check.steps = 0;
+                }
                 work.live.flags.push(check);
             }
         }

@@ -166,6 +166,8 @@ pub(super) struct CompiledCheck {
     pub(super) early: Slot,
     /// How many of a skeleton's live steps must have run before.
     pub(super) steps: usize,
+    /// Whether it is a requirement that more reads-from or coherence can only break.
+    pub(super) grows: bool,
 }
 
 /// A model as steps, ready to run on skeletons.
@@ -260,6 +262,7 @@ impl CompiledModel {
                 exact: lower,
                 early,
                 steps: 0,
+                grows: false,
             };
             match check.kind {
                 CheckKind::Require if is_static => static_requires.push(compiled),

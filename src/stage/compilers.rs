@@ -206,11 +206,12 @@ impl Compilers {
             }
         };
         let said = found.unseen.iter().flatten().map(|what| {
-            format!(
-                "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
-                 `inputs` in the profile",
-                profile.compiler
-            )
+            let advice = match what.is_look() {
+                true => "so it is asked again in each run, unless the profile names under `inputs` what counts",
+                false => "if it does, name it under `inputs` in the profile",
+            };
+            let compiler = &profile.compiler;
+            format!("what `{compiler}` makes may depend on what cannot be seen: {what}; {advice}")
         });
         self.known().notes.extend(said);
         Tool {

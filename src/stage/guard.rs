@@ -19,11 +19,11 @@ use litmake_base::digest::Digest;
 use litmake_base::failure::Lasting;
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
-use litmake_toolchain::ask::{Wider, blind_to};
-use litmake_toolchain::cage::{Cage, UNFIT};
+use litmake_toolchain::ask::Wider;
+use litmake_toolchain::cage::Cage;
 use litmake_toolchain::evidence::{Evidence, Looks, Moment, Standing};
 use litmake_toolchain::process::{Sight, Watch};
-use litmake_toolchain::trace::Trace;
+use litmake_toolchain::trace::{Trace, Unseen};
 
 /// How often work is done again whose files are touched while it is on.
 const AGAIN: usize = 3;
@@ -38,7 +38,7 @@ pub struct Asked {
     /// Its key.
     pub question: Digest,
     /// The actions of the tool that are known and cannot be observed; `None` if that does not matter.
-    pub unseen: Option<BTreeSet<String>>,
+    pub unseen: Option<BTreeSet<Unseen>>,
 }
 
 /// Evidence that must be unchanged after the work is done, and must have all that the work looks at.
@@ -101,7 +101,7 @@ impl Guard {
     /// the tools are identified the next time, and the work has to be done again then.
     pub fn covers(&self, sight: Sight, records: &dyn Records) -> bool {
         let Sight { trace: mut beyond, blind } = sight;
-        if let Some(what) = blind.as_deref().map(blind_to) {
+        if let Some(what) = blind.map(Unseen::Blind) {
             let knows = |asked: &Asked| asked.unseen.as_ref().is_none_or(|u| u.contains(&what));
             // Another run may be able to follow it, so this is nothing to keep.
             if !self.asked.iter().any(knows) {
@@ -115,7 +115,7 @@ impl Guard {
         // What work changes itself is no evidence for it.
         let is_told = |path: &PathBuf| {
             let unseen = self.asked.iter().filter_map(|asked| asked.unseen.as_ref());
-            unseen.into_iter().any(|unseen| Trace::is_told_to_keep(unseen, path))
+            unseen.flatten().any(|unseen| unseen.keeps(path))
         };
         let has_looked = |path: &Path| self.evidence.iter().any(|evidence| evidence.has(path));
         let state = beyond.take_state(&has_looked);
@@ -153,7 +153,7 @@ impl Guard {
         let first = told(&beyond, &state);
         if self.looks.widen(*question, &first) > ROUNDS {
             wider.is_restless = true;
-            wider.trace.unseen.insert(format!("paths that are others each time, such as {first}"));
+            wider.trace.unseen.insert(Unseen::Restless(first));
         }
         wider.trace.looked.retain(|(path, _)| !state.contains(path));
         wider.trace.extend(beyond);
@@ -163,13 +163,13 @@ impl Guard {
 
     /// The cage in which the tools run; nothing if they run outside. A tool about which something
     /// cannot be seen does. If no cage can be made, the error says why.
-    fn cage(&self) -> Result<Option<Arc<Cage>>, String> {
+    fn cage(&self) -> Result<Option<Arc<Cage>>, Unseen> {
         let is_whole = |asked: &Asked| asked.unseen.as_ref().is_some_and(BTreeSet::is_empty);
         let is_inside = self.evidence.iter().any(|evidence| evidence.is_in_a_cage());
         if !is_inside || !self.asked.iter().all(is_whole) {
             return Ok(None);
         }
-        self.looks.cage(&self.evidence).map(Some).map_err(|e| format!("{UNFIT} ({e})"))
+        self.looks.cage(&self.evidence).map(Some).map_err(|e| Unseen::Unfit(Some(e.to_string())))
     }
 
     /// Whether the files are known to have changed.
@@ -252,5 +252,6 @@ fn told(beyond: &Trace, state: &BTreeSet<PathBuf>) -> String {
     let looked = beyond.looked.first().map(|(path, _)| path);
     let path = looked.or(state.first()).map(|path| path.display().to_string());
     let asked = || beyond.asked.first().map(|property| property.name().to_string());
-    path.or_else(asked).or_else(|| beyond.unseen.first().cloned()).unwrap_or_default()
+    let unseen = || beyond.unseen.first().map(Unseen::to_string);
+    path.or_else(asked).or_else(unseen).unwrap_or_default()
 }

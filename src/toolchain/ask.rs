@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request, Sight};
-use super::trace::{Look, Property, Trace};
+use super::trace::{Look, Property, Trace, Unseen};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
@@ -24,8 +24,8 @@ pub struct Answer<T> {
     pub value: T,
     /// The files that have to be unchanged for the answer to hold.
     pub evidence: Evidence,
-    /// Actions of the programs that cannot be observed, for people.
-    pub unseen: BTreeSet<String>,
+    /// Actions of the programs that cannot be observed.
+    pub unseen: BTreeSet<Unseen>,
     /// The key of the question.
     pub question: Digest,
 }
@@ -46,7 +46,7 @@ impl Watched {
         seen.extend(trace);
         if let Some(why) = blind {
             self.lost.set(true);
-            seen.unseen.insert(blind_to(&why));
+            seen.unseen.insert(Unseen::Blind(why));
             seen.looked.insert((request.program.to_path_buf(), Look::Content));
         }
         ended
@@ -75,11 +75,6 @@ pub fn without_state(mut seen: Trace) -> Trace {
         seen.looked.iter().map(|(path, _)| path).filter(|path| path.is_file()).cloned().collect();
     seen.keeps(&state, &|place| inputs.iter().any(|path| path.starts_with(place)));
     seen
-}
-
-/// The words for a program that cannot be observed.
-pub fn blind_to(why: &str) -> String {
-    format!("anything: it cannot be followed ({why})")
 }
 
 /// The looks of programs beyond those for the answer to a question. It is part of the

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::compile::{Compiler, arguments, request, subcommands};
+use super::compile::{Compiler, arguments, later, request, subcommands};
 use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
@@ -164,9 +164,7 @@ impl<'a> Bench<'a> {
             .map_err(|e| Failure::machine(format!("the source cannot be written: {e}")))?;
         let mut bytes = self.step(&profile.compiler, program, args, object)?;
         let mut last = object.to_string();
-        let dis = ["spirv-dis", "--raw-id", "{in}", "-o", "{out}"].map(String::from).to_vec();
-        let dis = (profile.arch == Arch::Spirv).then_some(&dis);
-        for (n, words) in profile.then.iter().chain(dis).enumerate() {
+        for (n, words) in later(profile).iter().enumerate() {
             let [command, rest @ ..] = &words[..] else { continue };
             let program = process::find(command).ok_or_else(|| {
                 let what =

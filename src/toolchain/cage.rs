@@ -37,10 +37,6 @@ pub use keeper::keep;
 /// The first argument of a keeper.
 pub const MARK: &str = "--keep-cages";
 
-/// The words for a tool that a cage does not suit.
-pub const UNFIT: &str = "anything beside the files that it looks at: it works otherwise, or not at \
-                         all, in namespaces of its own";
-
 /// The namespaces of a keeper that cages share, in the order in which they are entered.
 const SHARED: [&str; 4] = ["user", "uts", "ipc", "net"];
 

@@ -4,7 +4,7 @@
 //! It does not know models, nor how its results are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::amdgcn;
@@ -13,7 +13,7 @@ use super::image::Image;
 use super::kernel;
 use super::kind::Kind;
 use super::lift::{self, Given, Listed};
-use super::process::{self, Request};
+use super::process::Request;
 use super::ptx;
 use super::runtime::Runtime;
 use super::spirv;
@@ -681,7 +681,9 @@ pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String
         .concat()
 }
 
-/// The path of a profile's compiler, for messages.
-pub fn located(profile: &Profile) -> Option<PathBuf> {
-    process::find(&profile.compiler)
+/// The commands that follow the compiler: the profile's own, and SPIR-V's disassembler where its text is read.
+pub(super) fn later(profile: &Profile) -> Vec<Vec<String>> {
+    let dis = ["spirv-dis", "--raw-id", "{in}", "-o", "{out}"].map(String::from).to_vec();
+    let dis = (profile.arch == Arch::Spirv).then_some(dis);
+    profile.then.iter().cloned().chain(dis).collect()
 }

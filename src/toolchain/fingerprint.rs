@@ -7,20 +7,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
-use super::compile::Compiler;
+use super::compile::{self, Compiler};
 use super::evidence::{Evidence, Looks, processor};
 use super::kernel;
 use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
 use super::supervisor;
-use super::trace::{Look, Property};
+use super::trace::{Look, Property, Unseen};
 use litmake_base::diag::Source;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, Fault};
@@ -85,9 +85,9 @@ pub struct Fingerprint {
     pub kind: Kind,
     /// The files that have to be unchanged for this to hold.
     pub evidence: Arc<Evidence>,
-    /// Actions of the compiler that cannot be observed, for people; `None` if the profile names
-    /// what they depend on.
-    pub unseen: Option<BTreeSet<String>>,
+    /// Actions of the compiler that cannot be observed; `None` if the profile names what they depend
+    /// on.
+    pub unseen: Option<BTreeSet<Unseen>>,
     /// The key of the question that was asked to see all this.
     pub question: Digest,
 }
@@ -106,11 +106,16 @@ pub fn fingerprint(
     if let Some(headers) = headers {
         key = key.field("kernel", headers.as_os_str().as_encoded_bytes());
     }
+    // Which programs these commands run is looked up by litmake itself, and so is no evidence.
+    for words in compile::later(profile) {
+        let program = words.first().and_then(|command| process::locate(command));
+        key.add("then", program.unwrap_or_default().as_os_str().as_encoded_bytes());
+    }
     let key = key.finish();
     let answer = ask::ask(key, looks, known, |watched| {
         let run = |request: &Request| watched.run(request, Some(request.dir));
         let kind = Kind::asked(profile, &program, &run);
-        let compiled = compile(profile, &program, kind.unwrap_or_default(), watched);
+        let compiled = compile_probe(profile, &program, kind.unwrap_or_default(), watched);
         if watched.is_lost() {
             for (path, look) in without_following(&program, &profile.env) {
                 watched.look(path, look);
@@ -222,6 +227,9 @@ fn of(
     if profile.args.iter().any(|arg| arg.contains("native")) {
         key.add("processor", processor().as_bytes());
     }
+    if unseen.iter().flatten().any(Unseen::is_look) {
+        key.add("run", &of_this_run().0);
+    }
     let digest = key.finish();
     let told = seen_key(digest);
     if !known.has(&[told])[0]
@@ -232,6 +240,17 @@ fn of(
     let evidence = Arc::new(evidence);
     let (kind, question) = (answer.value.unwrap_or_default(), answer.question);
     Fingerprint { program, digest, kind, evidence, unseen, question }
+}
+
+/// A digest that no other run has: what a compiler makes that looked at more than can be seen is kept for this run alone.
+fn of_this_run() -> Digest {
+    static RUN: OnceLock<Digest> = OnceLock::new();
+    *RUN.get_or_init(|| {
+        #[expect(clippy::disallowed_methods, reason = "no two runs begin at one time")]
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let key = Keyer::new("run").field("process", &std::process::id().to_le_bytes());
+        key.field("time", &now.as_nanos().to_le_bytes()).finish()
+    })
 }
 
 /// The files that a profile names as inputs; a folder stands for everything in it.
@@ -290,7 +309,7 @@ pub fn probe_test(profile: &Profile) -> Result<Test, Failure> {
 }
 
 /// Compiles the probe like a test.
-fn compile(
+fn compile_probe(
     profile: &Profile,
     program: &Path,
     kind: Kind,

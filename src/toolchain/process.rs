@@ -22,9 +22,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::cage::{self, Cage};
+use super::cage::Cage;
 use super::supervisor::{self, Limits, Observe, Said};
-use super::trace::{self, Trace};
+use super::trace::{self, Trace, Unseen};
 use litmake_base::stop::Stopping;
 
 /// The largest output that is kept.
@@ -156,7 +156,8 @@ pub fn run(request: &Request) -> Ended {
 }
 
 /// Runs and observes a program in a cage. If it fails there, or looks at something that the cage
-/// lacks, it is run once more outside, where nothing is missing: that shows whether it was the cage.
+/// lacks, it is run once more outside, where nothing is missing: that shows whether it was the cage. What it
+/// looked at in either place is seen.
 fn in_cage(request: &Request, own: Option<&Path>, cage: &Cage) -> (Ended, Sight) {
     let (ended, sight) = attempts(request, Observe::Outside(own), Some(cage));
     let is_covered = cage.shows(&sight.trace) && sight.trace.refused.is_empty();
@@ -170,10 +171,14 @@ fn in_cage(request: &Request, own: Option<&Path>, cage: &Cage) -> (Ended, Sight)
         (Ended::Signal { signal, .. }, Ended::Signal { signal: other, .. }) => signal == other,
         (_, ended) => matches!(ended, Ended::TooSlow | Ended::Stopped),
     };
-    if cage.shows(&wider.trace) && !(is_covered && is_alike) {
+    let looks_elsewhere = sight.trace.refused.is_empty() && sight.trace.unseen.is_empty();
+    if is_alike && !is_covered && looks_elsewhere {
+        // A tool that looks below the home of the user, say, whose name is another one there.
+        wider.trace.extend(sight.trace);
+    } else if cage.shows(&wider.trace) && !(is_covered && is_alike) {
         let place = sight.trace.refused.first().and_then(|path| path.parent());
-        let why = place.map(|place| format!(" (it writes in {})", place.display()));
-        wider.trace.unseen.insert(format!("{}{}", cage::UNFIT, why.unwrap_or_default()));
+        let why = place.map(|place| format!("it writes in {}", place.display()));
+        wider.trace.unseen.insert(Unseen::Unfit(why));
     }
     (outside, wider)
 }

@@ -8,6 +8,7 @@ mod askers;
 mod calls;
 pub(super) mod filter;
 mod places;
+mod unseen;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +30,7 @@ use super::scratch;
 use super::supervisor;
 use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
 use places::{Realm, flows, interpreter, realm};
+pub use unseen::Unseen;
 
 /// The kinds of looks at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -91,8 +93,8 @@ pub struct Trace {
     pub looked: BTreeSet<(PathBuf, Look)>,
     /// The properties that were asked for.
     pub asked: BTreeSet<Property>,
-    /// Actions that cannot be observed, such as connections to other programs and mount namespaces.
-    pub unseen: BTreeSet<String>,
+    /// Actions that cannot be observed.
+    pub unseen: BTreeSet<Unseen>,
     /// Paths that programs changed and left so. Looks at them before the change are in `looked`.
     pub left: BTreeSet<PathBuf>,
     /// Paths elsewhere that programs wanted to change, and were not allowed to.
@@ -125,18 +127,11 @@ impl Trace {
     /// Names the folder of all of it, unless that has inputs, too.
     pub fn keeps(&mut self, state: &BTreeSet<PathBuf>, has_inputs: &dyn Fn(&Path) -> bool) {
         let Some(place) = common(state) else { return };
-        let told = |place: &Path| format!("{KEEPS}{}", place.display());
         let is_deep = place.components().count() > 2;
         match is_deep && !has_inputs(&place) {
-            true => _ = self.unseen.insert(told(&place)),
-            false => self.unseen.extend(state.iter().map(|path| told(path))),
+            true => _ = self.unseen.insert(Unseen::Keeps(place)),
+            false => self.unseen.extend(state.iter().cloned().map(Unseen::Keeps)),
         }
-    }
-
-    /// Whether it is told that programs keep something at a path or in a folder above.
-    pub fn is_told_to_keep(unseen: &BTreeSet<String>, path: &Path) -> bool {
-        let mut kept = unseen.iter().filter_map(|what| what.strip_prefix(KEEPS));
-        kept.any(|place| path.starts_with(place))
     }
 
     /// Whether there were no looks at all.
@@ -144,9 +139,6 @@ impl Trace {
         self.looked.is_empty() && self.asked.is_empty() && self.unseen.is_empty()
     }
 }
-
-/// The words before a path at which programs keep something.
-const KEEPS: &str = "what it keeps itself in ";
 
 /// The path, or the folder of all of several paths.
 fn common(paths: &BTreeSet<PathBuf>) -> Option<PathBuf> {
@@ -446,11 +438,15 @@ impl Follower {
         let got =
             unsafe { ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &raw mut info as usize) };
         if got <= 0 {
-            self.trace.unseen.insert("system calls that the kernel does not tell of".to_string());
+            self.trace
+                .unseen
+                .insert(Unseen::Files("system calls that the kernel does not tell of".into()));
             return;
         }
         if info.arch != NATIVE {
-            self.trace.unseen.insert("a program for another kind of processor".to_string());
+            self.trace
+                .unseen
+                .insert(Unseen::Files("files of a program for another kind of processor".into()));
             return;
         }
         match info.op {
@@ -498,13 +494,13 @@ impl Follower {
             }
             libc::SYS_connect if result.is_some_and(connects) => {
                 let peer = peer(pid, args[1], args[2]);
-                self.trace.unseen.insert(peer);
+                self.trace.unseen.insert(Unseen::Program(peer));
             }
             _ => {}
         }
         self.trace.asked.extend(property(pid, number, &args));
         if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= Some(0)) {
-            self.trace.unseen.insert(hidden.to_string());
+            self.trace.unseen.insert(hidden);
         }
         let is_refused = |errno: &c_int| result == Some(-i64::from(*errno));
         let is_refused = REFUSED.iter().any(is_refused) || wants_to_write(number, &args);
@@ -610,7 +606,7 @@ impl Follower {
         match realm(&path, look) {
             Realm::Process => return,
             Realm::Passing => {
-                self.trace.unseen.insert(format!("the state of the machine in {}", path.display()));
+                self.trace.unseen.insert(Unseen::Machine(path));
                 return;
             }
             Realm::Lasting => {}
@@ -751,7 +747,7 @@ mod tests {
         );
         let (ended, trace) = follow(&script, dir.path());
         assert!(matches!(ended, Ended::Exit { code: 0, .. }), "{ended:?}");
-        let expected = format!("another program, at 127.0.0.1 port {port}");
+        let expected = Unseen::Program(format!("at 127.0.0.1 port {port}"));
         assert!(trace.unseen.contains(&expected), "{:?}", trace.unseen);
     }
 }

@@ -9,7 +9,9 @@ use litmake::sim::Model;
 use std::fmt::Write;
 
 pub fn folder() -> String {
-    format!("{}/tests/kernel", env!("CARGO_MANIFEST_DIR"))
+    // Tests of a room use it, too.
+    let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("/src/sim");
+    format!("{root}/tests/kernel")
 }
 
 /// The model, with what is given of it.

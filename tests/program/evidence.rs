@@ -6,8 +6,11 @@
 
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use litmake_needs::here;
 
@@ -299,6 +302,12 @@ fn compilers_run_in_cages() {
     let told = place.run("cache");
     assert_eq!(told.status, 1, "it runs in a cage: {}", told.said);
     assert!(!told.said.contains("namespaces"), "{}", told.said);
+    // It may look at other files there than outside.
+    place.write("cc.sh", &wrong_if(&format!("{around} [ -e %/on.$(uname -n) ] || {inside}")));
+    let told = place.run("cache");
+    assert_eq!(told.status, 1, "it still runs in a cage: {}", told.said);
+    assert!(!told.said.contains("may depend on"), "{}", told.said);
+    place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     // Where none are granted, the same compiler gives something else, under another key.
     let denied = |cache: &str| {
         let inner = place.command(cache, &[]);
@@ -343,6 +352,31 @@ fn a_file_for_each_test() {
     assert_eq!((cached.status, cached.report), (1, fresh.report));
     remove(&place, "on2");
     assert_eq!(place.run("cache").status, 0, "{}", cached.said);
+}
+
+/// What another program says is no evidence, so a compiler that asks one is asked again in each run.
+#[test]
+fn another_program_that_says_something_else() {
+    if !here("python3") {
+        return;
+    }
+    let place = Place::new(WRAPPED);
+    let answer = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('%/line'); print(s.recv(9).decode())";
+    place.write("cc.sh", &wrong_later_if(&format!("[ $(python3 -c \"{answer}\") = bad ]")));
+    let line = UnixListener::bind(place.path("line")).unwrap();
+    let is_bad = Arc::new(AtomicBool::new(false));
+    let says_bad = is_bad.clone();
+    std::thread::spawn(move || {
+        for asked in line.incoming() {
+            let word: &[u8] = if says_bad.load(Ordering::Relaxed) { b"bad" } else { b"good" };
+            let _ = asked.unwrap().write_all(word);
+        }
+    });
+    let told = place.run("cache");
+    assert_eq!(told.status, 0, "{}", told.said);
+    assert!(told.said.contains("it is asked again in each run"), "{}", told.said);
+    is_bad.store(true, Ordering::Relaxed);
+    assert_eq!(place.run("cache").status, 1);
 }
 
 /// What a compiler looks at once is looked at from then on, and costs nothing any more.

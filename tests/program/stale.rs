@@ -472,6 +472,25 @@ fn other_languages() {
     );
 }
 
+/// The commands after the compiler are looked up as it is: the first of a name on the way counts.
+#[test]
+fn a_later_command_that_appears_earlier_on_the_way() {
+    if !here("gcc-12") {
+        return;
+    }
+    let place = Place::new("compiler: gcc-12\nargs: [-O2]\nthen: 'litmake-copies {in} {out}'\n");
+    place.write("two/litmake-copies", "#!/bin/sh\nexec cp \"$1\" \"$2\"\n");
+    let path = std::env::var("PATH").unwrap();
+    let way = format!("{}:{}:{path}", place.path("one").display(), place.path("two").display());
+    let status = |cache: &str| {
+        let out = place.command(cache, &[]).env("PATH", &way).output().unwrap();
+        out.status.code()
+    };
+    assert_eq!(status("cache"), Some(0));
+    place.write("one/litmake-copies", "#!/bin/sh\nexit 1\n");
+    assert_eq!((status("cache"), status("fresh")), (Some(3), Some(3)));
+}
+
 #[test]
 fn inputs_that_a_profile_names() {
     if !here("gcc-12") {

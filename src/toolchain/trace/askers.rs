@@ -80,9 +80,10 @@ pub fn asked(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<(Look, bool)
     }
 }
 
-/// Whether a call asks by name for the time at which a file was last read.
-pub fn wants_last_read(args: &[u64; 6]) -> bool {
-    !is_whole(args) && args[3] as u32 & libc::STATX_ATIME != 0
+/// Whether a call asks by name for the time at which a file was last read, and may use it.
+pub fn wants_last_read(pid: pid_t, args: &[u64; 6]) -> bool {
+    let asks = !is_whole(args) && args[3] as u32 & libc::STATX_ATIME != 0;
+    asks && program(pid).is_none_or(|name| used_by(&name).is_some())
 }
 
 /// Whether a call asks for all that there is, as languages do whose programs then take a part.

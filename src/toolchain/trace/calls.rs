@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use libc::{c_int, c_long, c_void, pid_t};
 
-use super::{LIMITS, Look, Property, askers};
+use super::{LIMITS, Look, Property, Unseen, askers};
 
 /// The largest length of a path in bytes.
 const PATH_MAX: usize = 4096;
@@ -279,26 +279,29 @@ fn is_dash(pid: pid_t) -> bool {
     askers::program(pid).is_some_and(|name| name == "dash")
 }
 
-/// The later actions that a call hides from this tracer, for people.
-pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<&'static str> {
-    let namespace = "files in a mount namespace of its own";
+/// The later actions that a call hides from this tracer.
+pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Unseen> {
+    let files = |which: &str| Some(Unseen::Files(which.into()));
     let flags = match number {
         libc::SYS_clone | libc::SYS_unshare => args[0],
         libc::SYS_clone3 => memory(pid, args[0], 8).try_into().map_or(0, u64::from_ne_bytes),
-        libc::SYS_statx if askers::wants_last_read(args) => {
-            return Some("the times at which files were last read");
+        libc::SYS_statx if askers::wants_last_read(pid, args) => {
+            return Some(Unseen::LastRead);
         }
-        libc::SYS_setns => return Some("files in a namespace of another program"),
-        libc::SYS_chroot | libc::SYS_pivot_root => return Some("files below a root of its own"),
-        libc::SYS_mount | libc::SYS_move_mount => return Some("files that it mounts itself"),
-        libc::SYS_io_uring_setup => return Some("files that are read through io_uring"),
-        libc::SYS_open_by_handle_at => return Some("files that it opens by their handles"),
+        libc::SYS_setns => return files("files in a namespace of another program"),
+        libc::SYS_chroot | libc::SYS_pivot_root => return files("files below a root of its own"),
+        libc::SYS_mount | libc::SYS_move_mount => return files("files that it mounts itself"),
+        libc::SYS_io_uring_setup => return files("files that are read through io_uring"),
+        libc::SYS_open_by_handle_at => return files("files that it opens by their handles"),
         libc::SYS_shmget | libc::SYS_msgget => {
-            return Some("another program, through shared memory");
+            return Some(Unseen::Program("through shared memory".into()));
         }
         _ => 0,
     };
-    (flags & libc::CLONE_NEWNS as u64 != 0).then_some(namespace)
+    match flags & libc::CLONE_NEWNS as u64 {
+        0 => None,
+        _ => files("files in a mount namespace of its own"),
+    }
 }
 
 /// The path behind an open file of a thread.
@@ -363,13 +366,16 @@ pub fn peer(pid: pid_t, address: u64, length: u64) -> String {
     let port = bytes.get(2..4).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
     match (i32::from(family), bytes.get(4..8)) {
         (libc::AF_INET, Some([a, b, c, d])) => {
-            format!("another program, at {a}.{b}.{c}.{d} port {port}")
+            format!("at {a}.{b}.{c}.{d} port {port}")
         }
         (libc::AF_UNIX, _) => {
             let name = bytes.get(2..).unwrap_or_default();
             let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
-            format!("another program, at {}", String::from_utf8_lossy(&name[..end]))
+            match String::from_utf8_lossy(&name[..end]) {
+                path if path.is_empty() => "at a name that is no file".to_string(),
+                path => format!("at {path}"),
+            }
         }
-        _ => format!("another program, at port {port}"),
+        _ => format!("at port {port}"),
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use litmake_base::file;
 
-use super::Look;
+use super::{Look, Unseen};
 
 /// For how long what is at a path is what it is.
 pub enum Realm {
@@ -39,16 +39,16 @@ pub fn realm(path: &Path, look: Look) -> Realm {
 }
 
 /// The words for a file whose content comes from elsewhere while it is read.
-pub fn flows(path: &Path, kind: FileType) -> Option<String> {
+pub fn flows(path: &Path, kind: FileType) -> Option<Unseen> {
     // Random numbers name temporary files; most programs ask for them by a call of their own.
     let usual = ["null", "zero", "full", "tty", "urandom", "random"]
         .map(|name| Path::new("/dev").join(name));
     match () {
         () if kind.is_fifo() => {
-            Some(format!("another program, through the named pipe {}", path.display()))
+            Some(Unseen::Program(format!("through the named pipe {}", path.display())))
         }
         () if kind.is_char_device() && !usual.iter().any(|usual| usual == path) => {
-            Some(format!("the device {}", path.display()))
+            Some(Unseen::Device(path.to_path_buf()))
         }
         () => None,
     }

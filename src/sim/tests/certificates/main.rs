@@ -17,6 +17,9 @@ mod drawn;
 #[path = "../../../../tests/common/exec.rs"]
 #[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
+#[path = "../../../../tests/common/kernel.rs"]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
+mod kernel;
 
 use std::time::{Duration, Instant};
 
@@ -86,6 +89,21 @@ fn drawn_tests_have_certificates() {
         println!("{}: {good} of {count}", arch.name());
         assert!(good * 10 >= count * 9, "{}: {good} of {count}", arch.name());
     }
+}
+
+/// Random tests of a kernel's primitives: locks, sections, annotations, events without a place.
+#[test]
+fn kernel_tests_have_certificates() {
+    let model = kernel::model(true, true);
+    let mut rng = Rng::new(5);
+    let mut taken = 0;
+    for _ in 0..40 {
+        let text = kernel::test(&mut rng, 2, 3);
+        let (certificate, _) =
+            certified(&read(&text), &model).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        taken += usize::from(certificate.contains(" looks ") && certificate.contains(" locks "));
+    }
+    assert!(taken > 10, "{taken}");
 }
 
 /// Tests of folders, each under its dialect's default model, where a variable names folders.
@@ -179,12 +197,47 @@ scopes: (system (gpu (cta P0) (cta P1)))
 exists (1:r0=1 /\ 1:r1=0)
 ",
         ),
+        (
+            "ptx",
+            r"PTX barrier
+{ }
+ P0 | P1 ;
+ st.weak.u32 [x], 1 | bar.sync 0 ;
+ bar.sync 0 | ld.weak.u32 r0, [x] ;
+scopes: (system (gpu (cta P0 P1)))
+exists (1:r0=0)
+",
+        ),
+        (
+            "rc11",
+            r"C float
+{ x=3; }
+P0 (atomic_int* x, atomic_int* y) {
+  float f = atomic_load_explicit(x, memory_order_relaxed);
+  int r0 = f / 2;
+  double d = f * 0.5f;
+  if (d < f) atomic_store_explicit(y, 2 * d, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r1 = atomic_load_explicit(y, memory_order_relaxed);
+  atomic_store_explicit(x, 7, memory_order_relaxed);
+}
+exists (0:r0=3 /\ 1:r1=7)
+",
+        ),
     ];
     let fixed = texts.into_iter().map(|(name, text)| {
         let test = read(text);
         let model = model(name, test.arch);
         (test, model)
     });
+    let lock = "C lock
+{}
+P0 (int *x, spinlock_t *l) { take(l); r0 = get(x); put(x, 1); release(l); }
+P1 (int *x, spinlock_t *l) { r1 = is_taken(l); take(l); r2 = get(x); put(x, 2); release(l); }
+exists (0:r0=2 /\\ 1:r2=0)
+";
+    let fixed = fixed.chain([(read(lock), kernel::model(true, true))]);
     let drawn = DIALECTS.into_iter().zip([3, 5, 7, 11, 13, 17, 19, 23, 29]).map(|(arch, seed)| {
         let test = read(&drawn::test(&mut Rng::new(seed), arch, false));
         (test, model(arch.default_model(), arch))
@@ -388,11 +441,10 @@ fn computed(op: &str, width: u8, a: Val, b: Val) -> Option<String> {
     Some(proved.outcomes[0][0].clone())
 }
 
-/// The checker's arithmetic is its own. That of the micro-ops, which is tested against Rust's, agrees.
-#[test]
-fn arithmetic_is_that_of_micro_ops() {
+/// The operations that the checker knows.
+const TWO: [BinOp; 37] = {
     use BinOp::*;
-    let two = [
+    [
         Add,
         Sub,
         Mul,
@@ -423,20 +475,42 @@ fn arithmetic_is_that_of_micro_ops() {
         SubOverflows,
         MulOverflows,
         ShlOverflows,
-    ];
-    let one = [
-        UnOp::Not,
-        UnOp::Neg,
-        UnOp::SignExt { from: 8 },
-        UnOp::SignExt { from: 32 },
-        UnOp::ZeroExt { from: 8 },
-        UnOp::ZeroExt { from: 64 },
-        UnOp::IsZero,
-        UnOp::Clz,
-        UnOp::ByteSwap,
-        UnOp::BitReverse,
-        UnOp::PopCount,
-    ];
+        FloatAdd,
+        FloatSub,
+        FloatMul,
+        FloatDiv,
+        FloatEq,
+        FloatLt,
+        FloatLe,
+    ]
+};
+const ONE: [UnOp; 19] = {
+    use UnOp::*;
+    [
+        Not,
+        Neg,
+        SignExt { from: 8 },
+        SignExt { from: 32 },
+        ZeroExt { from: 8 },
+        ZeroExt { from: 64 },
+        IsZero,
+        Clz,
+        ByteSwap,
+        BitReverse,
+        PopCount,
+        FloatFromInt { from: 32, signed: true },
+        FloatFromInt { from: 64, signed: false },
+        FloatToInt { from: 16, signed: true },
+        FloatToInt { from: 32, signed: false },
+        FloatToInt { from: 64, signed: true },
+        FloatResize { from: 16 },
+        FloatResize { from: 32 },
+        FloatResize { from: 64 },
+    ]
+};
+
+/// Numbers, addresses and code that operations are tried on.
+fn operands() -> Vec<Val> {
     let small = [0, 1, 2, 3, 7, 8, 15, 31, 32, 63, 64, 127, 128, 255];
     let large = [
         u8::MAX.into(),
@@ -447,21 +521,45 @@ fn arithmetic_is_that_of_micro_ops() {
         u64::MAX.into(),
         u128::MAX,
     ];
-    let numbers = small.into_iter().chain(large).map(Val::Int);
+    // In floating point: numbers about 1, 2/3, the greatest, the least, infinity, and none.
+    let float = [
+        0x3c00,
+        0x3955,
+        0x7bff,
+        0x8001,
+        0xfc00,
+        0x3f80_0001,
+        0x3f2a_aaab,
+        0x477f_efff,
+        0x477f_f000,
+        0x7f7f_ffff,
+        0xff80_0000,
+        0x7fc0_0000,
+        0x3f00_1000_0000_0000,
+        0x3e70_0000_0000_0000,
+        0x40ef_fdff_ffff_ffff,
+        0x47ef_ffff_f000_0000,
+        0xbfe5_5555_5555_5555,
+        0x7ff8_0000_0000_0000,
+    ];
+    let small = small.into_iter().chain(float);
+    let numbers = small.chain(large).map(Val::Int);
     let addresses = [(0, 0), (0, 4), (1, 0), (1, -8)].map(|(loc, off)| Val::Ptr { loc, off });
-    let values: Vec<Val> = numbers.chain(addresses).chain([Val::Code(3)]).collect();
-    for width in [8, 32, 64, 128] {
+    numbers.chain(addresses).chain([Val::Code(3)]).collect()
+}
+
+/// The checker's arithmetic is its own. That of the micro-ops, which is tested against Rust's, agrees.
+#[test]
+fn arithmetic_is_that_of_micro_ops() {
+    let values = operands();
+    for width in [8, 16, 32, 64, 128] {
         for a in &values {
-            for op in one {
-                let (name, from) = match op {
-                    UnOp::SignExt { from } => ("SignExt".to_string(), from),
-                    UnOp::ZeroExt { from } => ("ZeroExt".to_string(), from),
-                    other => (format!("{other:?}"), 0),
-                };
+            for op in ONE {
+                let (name, from) = sim::certify::one_operand(op);
                 let own = computed(&format!("one {name} WIDTH 0 {from}"), width, *a, *a);
                 assert_eq!(own, eval_un(op, *a, width).map(word), "{op:?} {width} {a:?}");
             }
-            for (b, op) in values.iter().flat_map(|b| two.map(|op| (b, op))) {
+            for (b, op) in values.iter().flat_map(|b| TWO.map(|op| (b, op))) {
                 let own = computed(&format!("two {op:?} WIDTH 0 1"), width, *a, *b);
                 let wanted = eval_bin(op, *a, *b, width);
                 assert_eq!(own, wanted.map(word), "{op:?} {width} {a:?} {b:?}");

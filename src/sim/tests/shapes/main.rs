@@ -312,3 +312,40 @@ fn tests_for_herd_are_written() {
         }
     }
 }
+
+/// Rings of threads that each read what the thread before writes, and write for the next one. Where all of them
+/// keep this order, not all of a ring read 1; where one does not, they may.
+#[test]
+fn rings_have_the_outcomes_that_they_can_have() {
+    let model = cat::load("aarch64", &cat::LoadOptions::new(Arch::AArch64)).expect("built in");
+    let model = Model::load(&model).expect("built in");
+    for (rings, loose) in [(&[9][..], 9), (&[9], 4), (&[2; 5], 10), (&[2; 5], 3), (&[3, 5], 8)] {
+        let (mut init, mut code, mut shown) = (String::new(), vec![String::new(); 4], Vec::new());
+        let (mut first, mut outcomes) = (0, 1);
+        for ring in rings {
+            for t in first..first + ring {
+                let next = first + (t + 1 - first) % ring;
+                init += &format!("{t}:X1=x{t}; {t}:X3=x{next}; {t}:X2=1; ");
+                let fence = if t == loose { "NOP" } else { "DMB SY" };
+                for (line, text) in code.iter_mut().zip(["LDR W0,[X1]", fence, "STR W2,[X3]"]) {
+                    *line += &format!("{}{text} ", if t == 0 { "" } else { "| " });
+                }
+                code[3] += &format!("{}P{t} ", if t == 0 { "" } else { "| " });
+                shown.push(format!("{t}:X0=1"));
+            }
+            let open = (first..first + ring).contains(&loose);
+            outcomes *= (1 << ring) - usize::from(!open);
+            first += ring;
+        }
+        let exists = shown.join(" /\\ ");
+        let head = code.pop().expect("threads");
+        let body = code.join(";\n");
+        let text = format!("AArch64 rings\n{{ {init}}}\n{head};\n{body};\nexists ({exists})\n");
+        let test = litmus::read(&Source::new("rings.litmus", text)).expect("a test");
+        for engine in [Engine::Auto, Engine::Enumerate] {
+            let options = Options { engine, ..Options::default() };
+            let found = Simulator::default().simulate(&test, &model, &options).expect("outcomes");
+            assert_eq!(found.states.len(), outcomes, "{rings:?} {loose} {engine:?}");
+        }
+    }
+}
