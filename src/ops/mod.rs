@@ -448,6 +448,8 @@ pub enum Undefined {
     Division,
     /// A number of floating point that becomes an integer is out of the integer's range.
     Conversion,
+    /// An access to memory through a null pointer.
+    Null,
 }
 
 impl Undefined {
@@ -458,6 +460,7 @@ impl Undefined {
             Undefined::Shift => "undefined-shift",
             Undefined::Division => "division-by-zero",
             Undefined::Conversion => "conversion-out-of-range",
+            Undefined::Null => "null-access",
         }
     }
 
@@ -468,6 +471,7 @@ impl Undefined {
             Undefined::Shift => "an undefined shift",
             Undefined::Division => "a division by zero",
             Undefined::Conversion => "a conversion out of range",
+            Undefined::Null => "an access through a null pointer",
         }
     }
 }

@@ -96,6 +96,9 @@ pub struct Options {
     /// Whether a test has no outcome of which every execution is cut, or waits for what does not come; otherwise that
     /// is an error.
     pub may_be_endless: bool,
+    /// Whether an access through the address 0 is undefined behaviour; otherwise that is an error. One that is volatile
+    /// is an error always.
+    pub null_is_undefined: bool,
 }
 
 impl Default for Options {
@@ -107,6 +110,7 @@ impl Default for Options {
             engine: Engine::Auto,
             plain_atomic: PlainAtomic::default(),
             may_be_endless: false,
+            null_is_undefined: false,
         }
     }
 }
@@ -525,6 +529,7 @@ fn unfold_all(
         deadline,
         max_paths: 1 << 14,
         max_again: MAX_AGAIN,
+        null_is_undefined: options.null_is_undefined,
         register_events: model.registers(),
         branches: visible.branches,
         private: Private::Events,
@@ -639,6 +644,7 @@ fn obstacle_diag(
         Obstacle::OutOfTime { thread } => {
             out_of_time(test, options, &format!("thread {thread} has more paths than were found"))
         }
+        Obstacle::Undefined(what) => Diag::new(what.text()),
         Obstacle::NotPrivate(_) => Diag::new("a private location is shared"),
     }
 }

@@ -57,8 +57,13 @@ impl Simulator {
         let (mut own, mut cut, mut error) = (Vec::new(), false, None);
         for engine in [Engine::Exhaustive, Engine::Auto] {
             let options = Options { engine, ..*options };
-            let (mut paths, some_cut) =
-                unfold_all(&mut self.exprs, test, &program, &options, deadline, model, visible)?;
+            let exprs = &mut self.exprs;
+            let found = unfold_all(exprs, test, &program, &options, deadline, model, visible);
+            let (mut paths, some_cut) = match found {
+                // What the reference has found is known all the same.
+                Err(_) if error.is_some() => break,
+                found => found?,
+            };
             if thread >= paths.len() {
                 return Err(Diag::new("there is no such thread"));
             }

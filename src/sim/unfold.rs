@@ -24,7 +24,7 @@ use super::results::late;
 use super::visible::Private;
 use litmake_litmus::Branches;
 use litmake_ops::eval::truth;
-use litmake_ops::{BARRIERS, Code, Op, Port, Tags, Temp, Val, tag};
+use litmake_ops::{BARRIERS, Code, Op, Port, Tags, Temp, Undefined, Val, tag};
 use pools::Pools;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,7 @@ pub struct Limits {
     pub counters: bool,
     /// How many instructions a path may execute again, in all.
     pub max_again: usize,
+    pub null_is_undefined: bool,
     /// Whether registers make events, for models that compute dependencies themselves.
     pub register_events: bool,
     pub branches: Branches,
@@ -50,6 +51,8 @@ pub struct Limits {
 pub enum Obstacle {
     /// The path at hand has an error.
     Error(PathError),
+    /// What the path at hand does next is undefined, so that it ends here.
+    Undefined(Undefined),
     TooManyPaths {
         thread: usize,
     },
@@ -283,6 +286,12 @@ impl<'p> Unfolder<'p> {
             }
             loop {
                 let step = match self.step(code, &mut state, exprs) {
+                    Err(Obstacle::Undefined(what)) => {
+                        let (cond, line) = (exprs.int(1), state.pc);
+                        state.doubts.push(Doubt { cond, what, line });
+                        out.paths.push(self.finish(state, None));
+                        break;
+                    }
                     Err(Obstacle::Error(error)) if !state.constraints.is_empty() => {
                         out.paths.push(self.finish(state, Some(Box::new(error))));
                         break;

@@ -145,7 +145,8 @@ pub fn expanded(module: &Module, words: &[String]) -> Vec<String> {
     out
 }
 
-fn scalars(ty: &Type, at: &mut Vec<usize>, out: &mut Vec<(Vec<usize>, Scalar)>) {
+/// The scalars of a type, each with the indices that lead to it.
+pub fn scalars(ty: &Type, at: &mut Vec<usize>, out: &mut Vec<(Vec<usize>, Scalar)>) {
     if let Some(scalar) = Scalar::of(ty) {
         out.push((at.clone(), scalar));
     }

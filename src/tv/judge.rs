@@ -143,6 +143,8 @@ pub struct Court {
     model: Model,
     undef: Option<Model>,
     simulator: Simulator,
+    /// Whether null is an address like others in the functions at hand.
+    null: bool,
 }
 
 /// What one context says.
@@ -173,7 +175,7 @@ impl Court {
             true => Some(load(WITH_UNDEF)?),
             false => None,
         };
-        Ok(Court { settings, model, undef, simulator: Simulator::default() })
+        Ok(Court { settings, model, undef, simulator: Simulator::default(), null: false })
     }
 
     fn options(&self) -> Options {
@@ -181,6 +183,7 @@ impl Court {
             unroll: self.settings.unroll,
             timeout: Some(Duration::from_secs(10)),
             may_be_endless: true,
+            null_is_undefined: !self.null,
             ..Options::default()
         }
     }
@@ -216,6 +219,7 @@ impl Court {
         report: &mut Report,
     ) -> Result<Answer, Obstacle> {
         let subjects = Subjects::of(pair)?;
+        self.null = subjects.null;
         let options = self.options();
         let settings = subjects.settings(&mut self.simulator, &self.model, &options)?;
         if same_code(&subjects, &settings)? {
@@ -249,9 +253,15 @@ impl Court {
         if let Some(answer) = self.list(&subjects, work, &mut owns, start, report, &mut unjudged)? {
             return Ok(answer);
         }
+        if report.judged > 0 && report.endless == report.judged {
+            unjudged.insert(
+                "the first function does not end within the bound on loops".into(),
+                report.judged,
+            );
+        }
         Ok(match unjudged.iter().next() {
             Some((why, _)) => Answer::NotJudged(unjudged.values().sum(), why.clone()),
-            None if subjects.open.1 => {
+            None if subjects.open.1 && report.excused < report.judged => {
                 let words = "the second function has a value that is undef or poison, which may be anything";
                 Answer::NotUnderstood(words.into())
             }
@@ -563,10 +573,10 @@ fn without_slots(state: &State) -> Option<State> {
     found.then_some(out)
 }
 
-/// Whether undef is a part of a value that a state shows.
+/// Whether undef is a part of a value that a state shows. Where the upper byte comes first, its own is the last one.
 fn is_undef(value: &str) -> bool {
-    let word = UNDEF.to_string();
-    value.trim_matches(['{', '}']).split(',').any(|part| part == word)
+    let words = [0, 8, 24, 56].map(|shift| (UNDEF << shift).to_string());
+    value.trim_matches(['{', '}']).split(',').any(|part| words.iter().any(|word| part == word))
 }
 
 /// A context in a setting.

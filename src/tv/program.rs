@@ -5,6 +5,7 @@
 //! there are, nor what outcomes mean.
 
 use litmake_base::diag::{Source, Span};
+use litmake_isa::llvm::access::UPPER_FIRST;
 use litmake_isa::llvm::thread::{Given, thread};
 use litmake_litmus::{
     Arch, Body, Condition, Features, InitItem, InitValue, Line, Observed as Shown, Place, Prop,
@@ -98,7 +99,7 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
     lines.push(line("ret void"));
     let of = &subject.observed;
     let mut module = if records { of.module.clone() } else { of.bare.clone() };
-    for (number, call) in of.calls.iter().enumerate() {
+    for call in &of.calls {
         let mut within = Vec::new();
         let mut read = None;
         let acts = call.synchronises || call.effect == Effect::Reads;
@@ -120,9 +121,7 @@ fn thread_of(subject: &Subject, setting: &Setting, around: &Around, records: boo
                 }
             }
         }
-        module
-            .functions
-            .insert(call.name.clone(), call.body(number, records, &within, read.as_ref()));
+        module.functions.insert(call.name.clone(), call.body(records, &within, read.as_ref()));
     }
     module.functions.insert(format!("@{THREAD}"), ir::function(lines));
     let given = Given { module: &module, thread: 0, params: &[], globals: &setting.globals };
@@ -171,26 +170,36 @@ fn access(op: &Op, spot: &Spot, setting: &Setting, name: &str) -> (String, Optio
         Order::Relaxed | Order::Fenced => ("atomic ", " monotonic"),
         Order::Strong => ("atomic ", " seq_cst"),
     };
+    let upper = match setting.upper_first && !spot.pointer {
+        true => format!("{UPPER_FIRST} "),
+        false => String::new(),
+    };
     match op.kind {
-        Kind::Read | Kind::Await => {
-            (format!("{name} = load {atomic}i{bits}, {address}{order}"), Some(name.to_string()))
+        Kind::Read | Kind::Await => (
+            format!("{name} = load {upper}{atomic}i{bits}, {address}{order}"),
+            Some(name.to_string()),
+        ),
+        Kind::Write(value) => {
+            (format!("store {upper}{atomic}i{bits} {value}, {address}{order}"), None)
         }
-        Kind::Write(value) => (format!("store {atomic}i{bits} {value}, {address}{order}"), None),
         Kind::Add(value) => {
             let order = if order.is_empty() { " monotonic" } else { order };
-            let text = format!("{name} = atomicrmw add {address}, i{bits} {value}{order}");
+            let text = format!("{name} = atomicrmw {upper}add {address}, i{bits} {value}{order}");
             (text, Some(name.to_string()))
         }
     }
 }
 
-/// The test of a function that is called alone, in which locations have so many bytes. Nothing is recorded.
-pub fn alone(subject: &Subject, setting: &Setting, bytes: u64) -> Read<Test> {
+/// The test of a function that is called alone, in which locations have so many bytes and hold a value. Nothing is
+/// recorded.
+pub fn alone(subject: &Subject, setting: &Setting, bytes: u64, initial: u64) -> Read<Test> {
     let own = thread_of(subject, setting, &Around::default(), false)?;
     let mut init: Vec<InitItem> = Vec::new();
-    for item in setting.items(0) {
+    let word = setting.word;
+    for item in setting.items(initial) {
         let Place::Mem { name, .. } = &item.place else { continue };
-        let ty = Type::Array(Type::Int { bytes: 8, signed: false }.into(), bytes / 8);
+        let one = Type::Int { bytes: word, signed: false };
+        let ty = Type::Array(one.into(), bytes / u64::from(word));
         init.push(InitItem { ty: Some(ty), value: item.value.clone(), ..place(name, 8, 1) });
     }
     init.extend(own.init.clone());
@@ -282,7 +291,7 @@ pub fn with_undef(test: &Test, setting: &Setting, context: &Context, value: u64)
     for spot in setting.spots.iter().filter(|s| races(s)) {
         let op = Op { spot: 0, kind: Kind::Write(value), order: Order::Plain };
         let (text, _) = access(&op, spot, setting, "");
-        let text = text.replacen("store ", "store atomic volatile ", 1) + " unordered";
+        let text = text.replacen(" i", " atomic volatile i", 1) + " unordered";
         out.threads.push(Body::Asm(vec![plain(text), plain("ret void".into())]));
     }
     out

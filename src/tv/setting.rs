@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use litmake_base::diag::Diag;
+use litmake_isa::llvm::access::{UPPER_FIRST, accessed};
 use litmake_isa::llvm::module::{Function, Module};
 use litmake_isa::llvm::types;
 use litmake_litmus::{InitItem, InitValue, Place, Type, Value};
@@ -14,8 +15,8 @@ use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::ir::{Param, Read, Scalar, Signature, expanded, number, split, until_comma};
-use super::observe::{Effect, Observed};
+use super::ir::{Param, Read, Scalar, Signature, expanded, line, number, split, until_comma};
+use super::observe::{Effect, NEW, Observed, Opaque};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
 
@@ -24,7 +25,7 @@ const DEEPEST: usize = 3;
 /// Locations are this large while the accesses to them are looked for.
 const LARGEST: u64 = 1 << 10;
 /// More places than this are too many for contexts.
-const MOST_SPOTS: usize = 12;
+const MOST_SPOTS: usize = 32;
 /// At most so many combinations of numbers are given to the functions.
 const MOST_NUMBERS: usize = 16;
 /// At most so many ways for pointers to point to the same memory.
@@ -33,6 +34,9 @@ const MOST_ALIASES: usize = 8;
 pub const UNDEF: u64 = 222;
 /// Names that locations of the functions do not get.
 const RESERVED: &[&str] = &["record", "recorded", "undefined_behaviour", "flag", "data"];
+
+/// Numbers of turns that loops end after.
+const FEW: [u64; 2] = [1, 2];
 
 /// Intrinsics of targets that are seq_cst fences.
 const BARRIERS: &[&str] = &["@llvm.arm.dmb", "@llvm.aarch64.dmb", "@llvm.ppc.sync"];
@@ -65,6 +69,12 @@ pub struct Subjects {
     pub updates: bool,
     /// Variables of the module alone that all of its functions only load.
     pub unwritten: Vec<String>,
+    /// Whether it matters that the upper byte of a number comes first in memory.
+    pub upper_first: bool,
+    /// Whether a function has a loop.
+    pub loops: bool,
+    /// Whether null is an address like others.
+    pub null: bool,
     /// Whether the first function only moves what it reads without atomics, and computes nothing with it.
     pub moves: bool,
 }
@@ -97,6 +107,10 @@ pub struct Setting {
     pub initial: Vec<u64>,
     /// Whether a seq_cst write of a context has a fence behind it.
     pub maps: bool,
+    /// The bytes of a pointer.
+    pub word: u8,
+    /// Whether the upper byte of a number comes first in memory.
+    pub upper_first: bool,
 }
 
 /// Why functions cannot be compared.
@@ -123,11 +137,20 @@ impl From<Box<Diag>> for Obstacle {
 impl Subjects {
     /// The functions of a pair.
     pub fn of(pair: &Pair) -> Result<Subjects, Obstacle> {
+        // How a volatile copy accesses memory is not told, so that accesses in its place are no others.
+        let count = |side: &Side, of: fn(&[String]) -> bool| {
+            let blocks =
+                side.module.functions.get(&side.function).into_iter().flat_map(|f| &f.blocks);
+            blocks.flat_map(|b| &b.instructions).filter(|line| of(line)).count()
+        };
+        let fewer = |of| count(&pair.target, of) < count(&pair.source, of);
+        let more = |of| count(&pair.target, of) > count(&pair.source, of);
+        let told = !(fewer(copies_volatile) && more(accesses_volatile));
         let subject = |side: &Side| -> Read<Subject> {
             let function = side.module.functions.get(&side.function);
             let function = function.ok_or("a function is missing")?;
             let signature = Signature::of(&side.module, function)?;
-            let observed = Observed::of(&side.module, &side.function)?;
+            let observed = Observed::of(&side.module, &side.function, told)?;
             Ok(Subject { function: side.function.clone(), signature, observed })
         };
         let (mut source, mut target) = (subject(&pair.source)?, subject(&pair.target)?);
@@ -140,7 +163,14 @@ impl Subjects {
             *two = *one;
         }
         one_scope([&mut source.observed, &mut target.observed])?;
-        Self::comparable(pair, &source, &target)?;
+        let upper_first = Self::comparable(pair, &source, &target)?;
+        if upper_first {
+            for observed in [&mut source.observed, &mut target.observed] {
+                [&mut observed.module, &mut observed.bare]
+                    .into_iter()
+                    .try_for_each(put_upper_first)?;
+            }
+        }
         let both = [&source.observed, &target.observed];
         let words = || both.into_iter().flat_map(|o| words(&o.module));
         let named: Vec<u64> =
@@ -171,6 +201,10 @@ impl Subjects {
         let moves = source.observed.only_moves();
         let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || library(w);
         let updates = words().any(|line| line.iter().any(update));
+        let bodies = || both.into_iter().flat_map(|o| o.module.functions.values());
+        let loops = bodies().any(Function::has_loop);
+        let null =
+            bodies().any(|f| pair.source.module.has(&f.attributes, &["null_pointer_is_valid"]));
         Ok(Subjects {
             is_c: pair.is_c,
             source,
@@ -186,11 +220,15 @@ impl Subjects {
             updates,
             unwritten,
             moves,
+            upper_first,
+            loops,
+            null,
         })
     }
 
-    /// Refuses functions of which the types, or the accesses, do not let outcomes be compared.
-    fn comparable(pair: &Pair, source: &Subject, target: &Subject) -> Result<(), Obstacle> {
+    /// Refuses functions of which the types, or the accesses, do not let outcomes be compared. Says whether it matters that
+    /// the upper byte of a number comes first.
+    fn comparable(pair: &Pair, source: &Subject, target: &Subject) -> Result<bool, Obstacle> {
         let (a, b) = (&source.signature, &target.signature);
         let scalars =
             |s: &Signature| s.params.iter().map(|p| (p.scalar, p.lanes)).collect::<Vec<_>>();
@@ -214,27 +252,14 @@ impl Subjects {
             let bodies = names.filter_map(|name| side.module.functions.get(name));
             (&side.module, bodies.flat_map(|f| &f.blocks).flat_map(|b| &b.instructions))
         });
-        let count = |of: fn(&[String]) -> bool| {
-            reached.clone().map(|(_, lines)| lines.filter(|line| of(line)).count())
-        };
-        let (copies, accesses) = (count(copies_volatile), count(accesses_volatile));
-        if copies[0] > copies[1] && accesses[0] < accesses[1] {
-            let words =
-                "volatile accesses in place of a volatile copy, of which the accesses are not told";
-            return Err(Obstacle::NotUnderstood(words.into()));
-        }
         if layouts[0].is_some_and(|layout| layout.upper_first) {
             let accessed: BTreeSet<u8> = reached
                 .into_iter()
                 .flat_map(|(module, lines)| lines.flat_map(|line| widths(module, line)))
                 .collect();
-            if accessed.len() > 1 {
-                let words =
-                    "unsupported: accesses of several sizes where the upper byte comes first";
-                return Err(Obstacle::NotUnderstood(words.into()));
-            }
+            return Ok(accessed.len() > 1);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The settings in which the functions are compared, the simplest first.
@@ -275,9 +300,12 @@ impl Subjects {
                 Scalar::Pointer => vec![0],
                 Scalar::Float(_) => vec![0],
                 Scalar::Int(bits) => {
-                    let own = fresh.next().copied().unwrap_or(7) & mask(bits);
-                    let others = if decides { self.compared.clone() } else { Vec::new() };
-                    std::iter::once(own).chain(others.into_iter().map(|n| n & mask(bits))).collect()
+                    let own = fresh.next().copied().unwrap_or(7);
+                    // A loop may end after as many turns, and may not after more.
+                    let counts = self.loops && self.decides(&format!("%{}", param.name));
+                    let first = if counts { FEW.to_vec() } else { vec![own] };
+                    let others: &[u64] = if decides { &self.compared } else { &[] };
+                    first.iter().chain(others).map(|n| n & mask(bits)).collect()
                 }
             };
             let longer = out.iter().flat_map(|so_far: &Vec<u64>| {
@@ -286,6 +314,13 @@ impl Subjects {
             out = longer.take(MOST_NUMBERS).collect();
         }
         out
+    }
+
+    /// Whether a comparison names a value.
+    fn decides(&self, name: &str) -> bool {
+        let both = [&self.source.observed, &self.target.observed].into_iter();
+        let mut lines = both.flat_map(|o| words(&o.module));
+        lines.any(|line| ["icmp", name].iter().all(|word| line.iter().any(|w| w == word)))
     }
 
     /// Which pointer points where another one does: none, then one pair at a time.
@@ -321,8 +356,10 @@ impl Subjects {
             globals: Vec::new(),
             locations: Vec::new(),
             spots: Vec::new(),
-            initial: Vec::new(),
+            initial: self.initial(),
             maps: self.maps,
+            word: self.source.observed.module.pointer() / 8,
+            upper_first: self.upper_first,
         };
         for (i, param) in params.iter().enumerate() {
             let operand = match param.scalar {
@@ -368,11 +405,14 @@ impl Subjects {
         let mut out = Vec::new();
         for observed in [&self.source.observed, &self.target.observed] {
             let module = &observed.module;
-            for word in words(module).flatten() {
+            let returned: Vec<String> =
+                observed.calls.iter().filter_map(Opaque::returned).collect();
+            for word in words(module).flatten().chain(&returned) {
                 let Some(variable) = module.variables.get(word) else { continue };
                 let name = word[1..].trim_matches('"').to_string();
                 let fixed = variable.iter().take_while(|w| *w != "global").any(|w| w == "constant");
-                if !fixed && !self.unwritten.contains(word) && !out.contains(&name) {
+                let own = fixed || self.unwritten.contains(word) || word.starts_with(NEW);
+                if !own && !out.contains(&name) {
                     out.push(name);
                 }
             }
@@ -391,19 +431,25 @@ impl Subjects {
         for depth in 0..=DEEPEST {
             let mut all: Vec<Touch> = Vec::new();
             let mut wrong = None;
-            for subject in [&self.source, &self.target] {
-                let test = program::alone(subject, setting, LARGEST)?;
+            let initial = if self.loops { setting.initial.clone() } else { vec![0] };
+            for (subject, initial) in [&self.source, &self.target]
+                .iter()
+                .flat_map(|s| initial.iter().map(move |i| (s, *i)))
+            {
+                let test = program::alone(subject, setting, LARGEST, initial)?;
                 let Touched { paths, error, .. } = simulator.touched(&test, 0, model, options)?;
                 wrong = wrong.or(error);
                 all.extend(paths.into_iter().flatten());
             }
             let mut more = false;
             for touch in &all {
-                let loads = touch.instruction.contains(" load ptr")
-                    || touch.instruction.contains(" load atomic ptr");
+                let words = line(&touch.instruction);
+                let view: Vec<&str> = words.iter().map(String::as_str).collect();
+                let access = accessed(&view, 8 * setting.word);
+                let loads = access.is_some_and(|a| matches!(a.ty, types::Type::Pointer(_)));
                 let location = touch.location.as_deref().and_then(|name| setting.find(name));
                 let (true, Some(at)) = (loads && touch.reads, location) else { continue };
-                let element = u64::from(touch.off) / 8;
+                let element = u64::from(touch.off) / u64::from(setting.word);
                 if setting.locations[at].pointers.iter().any(|(e, _)| *e == element) {
                     continue;
                 }
@@ -430,7 +476,38 @@ impl Subjects {
         Ok(())
     }
 
-    /// Adds the places of the context alone, and what the locations hold at first.
+    /// What the locations hold at first, one value after the other.
+    fn initial(&self) -> Vec<u64> {
+        // A store of what is there already would change nothing.
+        let stores_zero = [&self.source.observed, &self.target.observed].into_iter().any(|o| {
+            let zero = |line: &Vec<String>| {
+                line.iter().any(|w| w == "store" || w == "atomicrmw" || w == "cmpxchg")
+                    && line
+                        .iter()
+                        .any(|w| matches!(w.as_str(), "0" | "null" | "false" | "zeroinitializer"))
+            };
+            words(&o.module).any(zero)
+        });
+        let own = self.fresh.iter().rev().nth(8).copied().unwrap_or(9);
+        let mut initial = match (self.loops, stores_zero) {
+            // As with arguments.
+            (true, _) => vec![FEW[0], 0],
+            (false, true) => vec![own, 0],
+            (false, false) => vec![0],
+        };
+        initial.extend(&self.compared);
+        let mut seen = Vec::new();
+        initial.retain(|n| {
+            !seen.contains(n) && {
+                seen.push(*n);
+                true
+            }
+        });
+        initial.truncate(4);
+        initial
+    }
+
+    /// Adds the places of the context alone.
     fn add_own(&self, setting: &mut Setting) {
         for name in ["flag", "data"] {
             let location = setting.locations.len();
@@ -446,28 +523,6 @@ impl Subjects {
                 pointer: false,
             });
         }
-        // A store of what is there already would change nothing.
-        let stores_zero = [&self.source.observed, &self.target.observed].into_iter().any(|o| {
-            let zero = |line: &Vec<String>| {
-                line.iter().any(|w| w == "store" || w == "atomicrmw" || w == "cmpxchg")
-                    && line
-                        .iter()
-                        .any(|w| matches!(w.as_str(), "0" | "null" | "false" | "zeroinitializer"))
-            };
-            words(&o.module).any(zero)
-        });
-        let own = self.fresh.iter().rev().nth(8).copied().unwrap_or(9);
-        let mut initial = if stores_zero { vec![own, 0] } else { vec![0] };
-        initial.extend(&self.compared);
-        let mut seen = Vec::new();
-        initial.retain(|n| {
-            !seen.contains(n) && {
-                seen.push(*n);
-                true
-            }
-        });
-        initial.truncate(4);
-        setting.initial = initial;
     }
 }
 
@@ -488,7 +543,8 @@ impl Setting {
         while taken(&name, &self.locations) {
             name.insert(0, 'x');
         }
-        self.locations.push(Location { name, unit: 8, count: LARGEST / 8, pointers: Vec::new() });
+        let (unit, count) = (self.word, LARGEST / u64::from(self.word));
+        self.locations.push(Location { name, unit, count, pointers: Vec::new() });
         self.locations.len() - 1
     }
 
@@ -519,8 +575,9 @@ impl Setting {
     /// Gives locations the sizes of the accesses to them.
     fn shape(&mut self) {
         for spot in &mut self.spots {
-            let first = u64::from(spot.off) / 8;
-            let last = (u64::from(spot.off) + u64::from(spot.size) - 1) / 8;
+            let word = u64::from(self.word);
+            let first = u64::from(spot.off) / word;
+            let last = (u64::from(spot.off) + u64::from(spot.size) - 1) / word;
             let pointers = &self.locations[spot.location].pointers;
             spot.pointer = pointers.iter().any(|(e, _)| (first..=last).contains(e));
         }
@@ -528,18 +585,31 @@ impl Setting {
             let own = || self.spots.iter().filter(|s| s.location == at);
             let mut unit = own().map(|s| s.size).min().unwrap_or(8);
             if !location.pointers.is_empty() {
-                unit = 8;
+                unit = self.word;
             }
             let end = own().map(|s| u64::from(s.off) + u64::from(s.size)).max().unwrap_or(8);
-            let end =
-                location.pointers.iter().map(|(e, _)| 8 * (e + 1)).max().unwrap_or(0).max(end);
+            let end = location
+                .pointers
+                .iter()
+                .map(|(e, _)| u64::from(self.word) * (e + 1))
+                .max()
+                .unwrap_or(0)
+                .max(end);
             (location.unit, location.count) = (unit, end.div_ceil(u64::from(unit)));
         }
     }
 
     /// The entries of the initial state for the locations, each element with this value.
     pub fn items(&self, value: u64) -> Vec<InitItem> {
-        self.locations.iter().map(|l| l.item(value, &self.locations)).collect()
+        let item = |l: &Location| {
+            let lowest = value & mask(l.unit.saturating_mul(8));
+            let value = match self.upper_first && l.unit <= 8 {
+                true => lowest.swap_bytes() >> (64 - 8 * u32::from(l.unit)),
+                false => lowest,
+            };
+            l.item(value, &self.locations)
+        };
+        self.locations.iter().map(item).collect()
     }
 
     /// How the arguments are written: `p=x`, `n=5`.
@@ -555,7 +625,7 @@ impl Location {
             self.pointers.iter().map(|(e, to)| (*e, all[*to].name.as_str())).collect();
         let element = |e: u64| match pointers.get(&e) {
             Some(name) => Value::Addr { name: name.to_string(), index: 0 },
-            None => Value::Int(i128::from(value & mask(self.unit.saturating_mul(8).min(64)))),
+            None => Value::Int(value.into()),
         };
         let one = Type::Int { bytes: self.unit, signed: false };
         let place = Place::Mem { name: self.name.clone(), index: None };
@@ -663,6 +733,26 @@ fn words(module: &Module) -> impl Iterator<Item = &Vec<String>> {
     module.functions.values().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions)
 }
 
+/// Says of each access to a number that the upper byte comes first.
+fn put_upper_first(module: &mut Module) -> Read<()> {
+    let pointer = module.pointer();
+    let blocks = module.functions.values_mut().flat_map(|f| &mut f.blocks);
+    for words in blocks.flat_map(|b| &mut b.instructions) {
+        let view: Vec<&str> = words.iter().map(String::as_str).collect();
+        match accessed(&view, pointer) {
+            Some(access) if !matches!(access.ty, types::Type::Pointer(_)) => {
+                if view.contains(&"call") {
+                    return Err("unsupported: the library where the upper byte comes first".into());
+                }
+                let at = 1 + words.len() - split(words).1.len();
+                words.insert(at, UPPER_FIRST.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Whether an instruction copies or fills memory by accesses that are volatile.
 fn copies_volatile(line: &[String]) -> bool {
     line.iter().any(|w| w.starts_with("@llvm.mem"))
@@ -676,21 +766,14 @@ fn accesses_volatile(line: &[String]) -> bool {
 
 /// The bits of what an instruction accesses at once. Copies of memory are by bytes.
 fn widths(module: &Module, line: &[String]) -> Vec<u8> {
-    let accessed = match split(line).1 {
-        [op, rest @ ..] if op == "load" || op == "store" => rest,
-        [op, rest @ ..] if op == "atomicrmw" || op == "cmpxchg" => until_comma(rest).1,
-        _ => {
+    let line = expanded(module, line);
+    let view: Vec<&str> = line.iter().map(String::as_str).collect();
+    match accessed(&view, module.pointer()) {
+        Some(access) => access.ty.scalars().into_iter().map(|scalar| scalar.bits).collect(),
+        None => {
             let copies = |w: &String| w.starts_with("@llvm.mem") || w.starts_with("@__atomic");
-            return if line.iter().any(copies) { vec![8] } else { Vec::new() };
+            if line.iter().any(copies) { vec![8] } else { Vec::new() }
         }
-    };
-    let qualifier = |w: &&String| matches!(w.as_str(), "atomic" | "volatile" | "elementwise");
-    let from = accessed.iter().take_while(qualifier).count();
-    let accessed = expanded(module, &accessed[from..]);
-    let view: Vec<&str> = accessed.iter().map(String::as_str).collect();
-    match types::Type::read(&view, module.pointer()) {
-        Ok((ty, _)) => ty.scalars().into_iter().map(|scalar| scalar.bits).collect(),
-        Err(_) => Vec::new(),
     }
 }
 

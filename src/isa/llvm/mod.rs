@@ -1,11 +1,12 @@
 //! LLVM's intermediate representation: one instruction a line, and its meaning as micro-ops.
 //!
-//! `lex` has the tokens, `types` the types, `lower` the instructions. A thread is one function without
+//! `lex` has the tokens, `types` the types, `access` what instructions access, `lower` their meaning. A thread is one function without
 //! parameters whose calls are inlined and whose stack slots are locations: `module` reads functions,
 //! and `thread` makes threads of them. Where the language gives a choice (`undef`, `poison`, what a
 //! race reads), one value stands for all: the outcomes are some of those that the code has. It does
 //! not know models or passes.
 
+pub mod access;
 pub mod lex;
 mod lower;
 pub mod module;
@@ -35,12 +36,16 @@ impl Isa for Llvm {
         let tokens: Vec<Vec<&str>> = lines.iter().map(|l| lex::tokens(&l.text)).collect();
         let mut code = Code::default();
         let mut block = 0;
+        let accesses = tokens.iter().filter_map(|line| access::accessed(line, self.pointer));
+        let atomics: Vec<u8> =
+            accesses.filter(|a| a.atomic).filter_map(|a| u8::try_from(a.ty.size()).ok()).collect();
         for (at, line) in lines.iter().enumerate() {
             if !line.labels.is_empty() {
                 block = at;
             }
             let text = line.text.trim();
-            let lower = Lower::new(&tokens, at, block, &labels, &mut code, symbols, self.pointer);
+            let thread = lower::Thread { lines: &tokens, labels: &labels, atomics: &atomics };
+            let lower = Lower::new(thread, at, block, &mut code, symbols, self.pointer);
             let ops = lower
                 .instruction()
                 .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;

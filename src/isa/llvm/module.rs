@@ -68,6 +68,8 @@ pub struct Function {
     pub heads: Vec<Vec<String>>,
     /// The words before the function's name: linkage, attributes, and last the type of the result.
     pub returns: Vec<String>,
+    /// The words behind the parameters: attributes and groups of them.
+    pub attributes: Vec<String>,
     /// The blocks; the first is the entry.
     pub blocks: Vec<Block>,
 }
@@ -92,6 +94,13 @@ const MARKS: &[&str] = &[
 ];
 
 impl Module {
+    /// Whether attributes have these words, themselves or in one of their groups.
+    pub fn has(&self, attributes: &[String], phrase: &[&str]) -> bool {
+        let groups = attributes.iter().filter_map(|w| self.groups.get(w)).flatten();
+        let words: Vec<&str> = attributes.iter().chain(groups).map(String::as_str).collect();
+        words.windows(phrase.len()).any(|w| w == phrase)
+    }
+
     /// The number of bits in a pointer.
     pub fn pointer(&self) -> u8 {
         if self.is_narrow() { 32 } else { 64 }
@@ -184,6 +193,17 @@ impl Declared {
 }
 
 impl Function {
+    /// Whether a block goes back to one that stands before it, or to itself.
+    pub fn has_loop(&self) -> bool {
+        let names = |at: usize| self.blocks[..=at].iter().map(|b| &b.name);
+        let mut ends = self
+            .blocks
+            .iter()
+            .enumerate()
+            .filter_map(|(at, block)| Some((at, block.instructions.last()?)));
+        ends.any(|(at, end)| names(at).any(|name| end.contains(name)))
+    }
+
     /// Reads a function from its head, the words behind the brace there, and the lines after it.
     fn read<'t>(
         head: &[&str],
@@ -191,7 +211,10 @@ impl Function {
         lines: &mut impl Iterator<Item = &'t str>,
     ) -> Result<Function, String> {
         let at = head.iter().position(|w| w.starts_with('@')).unwrap_or(0);
-        let list = parameters(head.get(at + 1..).unwrap_or(&[]))?;
+        let behind = head.get(at + 1..).unwrap_or(&[]);
+        let list = parameters(behind)?;
+        let attributes = behind.iter().skip(skip(behind).unwrap_or(0));
+        let attributes: Vec<String> = attributes.map(|w| w.to_string()).collect();
         let (params, heads): (Vec<String>, Vec<Vec<String>>) = list.into_iter().unzip();
         let returns = head[1..at.max(1)].iter().map(|w| w.to_string()).collect();
         // An entry block without a name has the number after those of the parameters.
@@ -230,7 +253,9 @@ impl Function {
             }
             match words.get(end..) {
                 None | Some([]) => words = next()?,
-                Some(["}"]) => return Ok(Function { params, heads, returns, blocks }),
+                Some(["}"]) => {
+                    return Ok(Function { params, heads, returns, attributes, blocks });
+                }
                 Some(rest) => {
                     return Err(format!("expected its end, found `{}`", rest.join(" ")));
                 }

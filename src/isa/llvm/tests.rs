@@ -74,6 +74,18 @@ fn arithmetic_is_within_the_width() {
         ("%r = fcmp ogt bfloat 0xRBF80, 0xR3F80", 0),
         ("%r = call float @llvm.maxnum.f32(float 0x7FF8000000000000, float 1.0)", 0x3f80_0000),
         ("%r = call half @llvm.minnum.f16(half 0xH3C00, half 0xHBC00)", 0xbc00),
+        // What is no number stays as it is; -0 is less than 0 for `minimum`.
+        ("%r = fadd double 1.000000e+00, 0x7FF00000FFFFFFFF", 0x7ff0_0000_ffff_ffff),
+        ("%r = fdiv float 0x7FF8000000000000, 0.000000e+00", 0x7fc0_0000),
+        ("%r = fadd float 0.000000e+00, 0.000000e+00", 0),
+        ("%r = call float @llvm.minimum.f32(float 0.0, float -0.0)", 0x8000_0000),
+        ("%r = call float @llvm.maximum.f32(float 1.0, float 0x7FF8000000000000)", 0x7fc0_0000),
+        (
+            r#"%r = call float @llvm.experimental.constrained.fsub.f32(float 3.0, float 1.0, metadata !"round.dynamic", metadata !"fpexcept.strict")"#,
+            0x4000_0000,
+        ),
+        ("%r = call i16 @llvm.vector.reduce.add.v2i16(<2 x i16> <i16 -1, i16 3>)", 2),
+        ("%r = call i8 @llvm.vector.reduce.smax.v3i8(<3 x i8> <i8 -1, i8 3, i8 2>)", 3),
         // Of a NaN nothing is true but that it is none.
         ("%r = fcmp olt double 0x7FF8000000000000, 1.000000e+00", 0),
         ("%r = fcmp ult double 0x7FF8000000000000, 1.000000e+00", 1),
@@ -296,7 +308,7 @@ fn what_is_not_understood_is_named() {
         ("%r = atomicrmw fmaximum ptr @x, float 1.0 seq_cst", "fmaximum"),
         ("%r = sitofp i32 1 to bfloat", "rounded once"),
         // Beside plain vectors, which are accessed by lanes, it would be torn.
-        ("%r = atomicrmw fadd ptr @x, <2 x half> zeroinitializer seq_cst", "aggregates"),
+        ("%r = atomicrmw fadd ptr @x, [2 x half] zeroinitializer seq_cst", "aggregates"),
         ("%r = load fp128, ptr @x", "fp128"),
     ] {
         let message = refusal(text);
@@ -337,11 +349,19 @@ fn intrinsics_of_targets_are_exclusives_and_barriers() {
     for (text, order) in [
         ("call void @llvm.arm.dmb(i32 11)", tag::C_SC),
         ("call void @llvm.ppc.lwsync()", tag::C_ACQ_REL),
+        ("call void @llvm.ppc.cfence.i32(i32 5)", tag::C_ACQ),
     ] {
         let fences = |op: &Op| matches!(op, Op::Fence { tags } if *tags == order);
         assert!(ops(text).iter().any(fences), "{text}");
     }
-    for name in ["llvm.ppc.cfence.i32", "llvm.arm.dmb", "llvm.aarch64.ldaxp"] {
+    let text = "%r = call i32 @llvm.arm.strexd(i32 1, i32 2, ptr null)";
+    let pair = |op: &Op| matches!(op, Op::StoreEx { size: 8, ok: 0, .. });
+    assert!(ops(text).iter().any(pair), "{text}");
+    let text = "%r = call { i64, i64 } @llvm.aarch64.ldaxp(ptr null)";
+    let pair = |op: &Op| matches!(op, Op::Load { size: 16, tags, .. } if *tags == ordered);
+    assert!(ops(text).iter().any(pair), "{text}");
+    // A barrier for stores alone is none that C asks for.
+    for name in ["llvm.arm.dmb", "llvm.x86.ldtilecfg"] {
         let text = format!("call void @{name}(i32 10)");
         assert!(refusal(&text).contains(name), "{text}");
     }

@@ -161,9 +161,17 @@ impl<'a> Writer<'a> {
         let expanded = self.expanded(&words[1..]);
         let rest: Vec<&str> = expanded.iter().map(String::as_str).collect();
         let rest = rest.strip_prefix(&["inalloca"]).unwrap_or(&rest);
-        let (ty, n) = Type::read(rest, self.given.module.pointer())?;
-        if !matches!(rest.get(n..), None | Some([] | [",", "addrspace", ..])) {
-            return Err("unsupported: a stack slot of a size that is computed".into());
+        let pointer = self.given.module.pointer();
+        let (mut ty, n) = Type::read(rest, pointer)?;
+        match rest.get(n..) {
+            None | Some([] | [",", "addrspace", ..]) => {}
+            Some([",", count @ ..]) => {
+                let (_, n) = Type::read(count, pointer)?;
+                let count = count.get(n).and_then(|n| n.parse().ok());
+                let count = count.ok_or("unsupported: a stack slot of a size that is computed")?;
+                ty = Type::Array(count, ty.into());
+            }
+            _ => return Err("unsupported: such a stack slot".into()),
         }
         let name = format!("stack_{}_{}", self.given.thread, self.slots);
         self.slots += 1;
@@ -381,32 +389,42 @@ impl<'a> Writer<'a> {
             .ok_or("unsupported: what it holds is not known here")?;
         let (ty, n) = Type::read(&view[at + 1..], self.given.module.pointer())?;
         let rest = &view[at + 1 + n..];
-        let unit = ty.size() / ty.count().max(1);
-        let even = |s: (usize, &Scalar)| {
-            s.1.at == unit * s.0 as u64 && s.1.bits.div_ceil(8) as u64 == unit
-        };
         let scalars = ty.scalars();
-        if scalars.is_empty() || !scalars.iter().enumerate().all(even) {
-            return Err("unsupported: values of different sizes".into());
+        if scalars.is_empty() {
+            return Err("unsupported: a variable of such a type".into());
         }
-        if let [only, ..] = rest
-            && matches!(*only, "zeroinitializer" | "undef" | "poison")
-        {
-            return Ok((unit, vec![0; scalars.len()]));
+        // What another module puts there is one of many values, and is not changed.
+        let elsewhere = view[..at].contains(&"external");
+        let zero = matches!(rest, ["zeroinitializer" | "undef" | "poison", ..]);
+        let numbers: Vec<i128> = match elsewhere || zero {
+            true => vec![0; scalars.len()],
+            false => rest
+                .iter()
+                .take_while(|w| **w != "align" && **w != "section")
+                .filter_map(|w| match *w {
+                    "true" => Some(1),
+                    "false" | "null" => Some(0),
+                    w => w.parse().ok(),
+                })
+                .collect(),
+        };
+        if numbers.len() != scalars.len() {
+            return Err("unsupported: what it holds".into());
         }
-        let numbers: Vec<i128> = rest
-            .iter()
-            .take_while(|w| **w != "align" && **w != "section")
-            .filter_map(|w| match *w {
-                "true" => Some(1),
-                "false" | "null" => Some(0),
-                w => w.parse().ok(),
-            })
-            .collect();
-        match numbers.len() == scalars.len() {
-            true => Ok((unit, numbers)),
-            false => Err("unsupported: what it holds".into()),
+        let unit = ty.size() / ty.count().max(1);
+        let bytes = |scalar: &Scalar| u64::from(scalar.bits.div_ceil(8));
+        let even = |(i, s): (usize, &Scalar)| s.at == unit * i as u64 && bytes(s) == unit;
+        if scalars.iter().enumerate().all(even) {
+            return Ok((unit, numbers));
         }
+        // Of different sizes: byte by byte.
+        let mut out = vec![0; ty.size() as usize];
+        for (scalar, number) in scalars.iter().zip(numbers) {
+            for i in 0..bytes(scalar) {
+                out[(scalar.at + i) as usize] = number >> (8 * i) & 0xff;
+            }
+        }
+        Ok((1, out))
     }
 
     fn pieces(

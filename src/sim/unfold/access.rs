@@ -6,7 +6,7 @@ use crate::expr::{Exprs, Var};
 use crate::path::{Kind, PathEvent, Taint};
 use crate::skeleton::initial_value;
 use crate::visible::{Excepted, Private};
-use litmake_ops::{Op, Tags, Temp, UnOp, Val, tag};
+use litmake_ops::{Op, Tags, Temp, UnOp, Undefined, Val, tag};
 
 /// One access: where, and how.
 #[derive(Clone, Copy)]
@@ -40,6 +40,9 @@ impl Unfolder<'_> {
                     return Err(self.error(state, message));
                 }
                 Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
+            }
+            Some(Val::ZERO) if self.limits.null_is_undefined && !tags.meets(tag::C_VOLATILE) => {
+                Err(Obstacle::Undefined(Undefined::Null))
             }
             Some(_) => Err(self.error(
                 state,

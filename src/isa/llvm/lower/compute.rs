@@ -3,7 +3,7 @@
 
 use super::super::types::Type;
 use super::{Lower, Read, float, lane, one};
-use crate::microcode::mask;
+use crate::microcode::{Emit, mask};
 use litmake_ops::{BinOp, Temp, UnOp};
 
 impl Lower<'_> {
@@ -16,8 +16,8 @@ impl Lower<'_> {
             return Err(format!("unsupported: `{name}` of aggregates"));
         };
         if from.count() != to.count() {
-            let whole = self.joined(&values, bits)?;
-            return self.lanes_of(whole, &to);
+            let whole = joined(&mut self.e, &values, bits)?;
+            return Ok(lanes_of(&mut self.e, whole, &to));
         }
         let one = |value| match name {
             "sext" => Ok(self.e.sign_extend(value, bits, wanted)),
@@ -28,29 +28,6 @@ impl Lower<'_> {
             _ => Ok(value),
         };
         values.into_iter().map(one).collect()
-    }
-
-    /// Lanes as one number; the first lane is the lowest part.
-    pub(super) fn joined(&mut self, lanes: &[Temp], bits: u8) -> Read<Temp> {
-        if lanes.len() * usize::from(bits) > 128 {
-            return Err("unsupported: a vector of more than 16 bytes as a whole".into());
-        }
-        let mut whole = self.e.int(0);
-        for lane in lanes.iter().rev() {
-            let higher = self.e.bin_int(BinOp::Shl, whole, u128::from(bits % 128), 128);
-            whole = self.e.bin(BinOp::Or, higher, *lane, 128);
-        }
-        Ok(whole)
-    }
-
-    /// The lanes of a vector, or the scalar, that has these bits.
-    pub(super) fn lanes_of(&mut self, whole: Temp, ty: &Type) -> Read<Vec<Temp>> {
-        let bits = lane(ty).ok_or("expected a vector")?;
-        let lane = |i: u64| {
-            let low = self.e.bin_int(BinOp::Shr, whole, u128::from(i) * u128::from(bits), 128);
-            self.e.bin_int(BinOp::And, low, mask(bits), 128)
-        };
-        Ok((0..ty.count()).map(lane).collect())
     }
 
     pub(super) fn binary(&mut self, op: BinOp) -> Read<Vec<Temp>> {
@@ -217,6 +194,32 @@ impl Lower<'_> {
     }
 }
 
+/// Lanes as one number; the first lane is the lowest part.
+pub(super) fn joined(e: &mut Emit, lanes: &[Temp], bits: u8) -> Read<Temp> {
+    if lanes.len() * usize::from(bits) > 128 {
+        return Err("unsupported: a vector of more than 16 bytes as a whole".into());
+    }
+    if let [one] = lanes {
+        return Ok(*one);
+    }
+    let mut whole = e.int(0);
+    for lane in lanes.iter().rev() {
+        let higher = e.bin_int(BinOp::Shl, whole, u128::from(bits % 128), 128);
+        whole = e.bin(BinOp::Or, higher, *lane, 128);
+    }
+    Ok(whole)
+}
+
+/// The lanes of a vector, or the scalar, that has these bits.
+pub(super) fn lanes_of(e: &mut Emit, whole: Temp, ty: &Type) -> Vec<Temp> {
+    let bits = lane(ty).unwrap_or(128);
+    let lane = |i: u64| {
+        let low = e.bin_int(BinOp::Shr, whole, u128::from(i) * u128::from(bits), 128);
+        e.bin_int(BinOp::And, low, mask(bits), 128)
+    };
+    (0..ty.count()).map(lane).collect()
+}
+
 pub(super) fn binary(name: &str) -> Option<BinOp> {
     Some(match name {
         "add" => BinOp::Add,
@@ -236,6 +239,18 @@ pub(super) fn binary(name: &str) -> Option<BinOp> {
         "fsub" => BinOp::FloatSub,
         "fmul" => BinOp::FloatMul,
         "fdiv" => BinOp::FloatDiv,
+        _ => return None,
+    })
+}
+
+/// What joins the lanes of a vector of integers (`llvm.vector.reduce.add`).
+pub(super) fn reduction(name: &str) -> Option<BinOp> {
+    Some(match name {
+        "smax" => BinOp::MaxS,
+        "smin" => BinOp::MinS,
+        "umax" => BinOp::MaxU,
+        "umin" => BinOp::MinU,
+        "add" | "mul" | "and" | "or" | "xor" => return binary(name),
         _ => return None,
     })
 }

@@ -28,11 +28,45 @@ fn narrow(e: &mut Emit, a: Temp, format: Float) -> Temp {
     e.bin_int(BinOp::Shr, rounded, 16, 32)
 }
 
+/// 1 where both are numbers.
+fn numbers(e: &mut Emit, a: Temp, b: Temp, format: Float) -> Temp {
+    let left = holds(e, BinOp::FloatEq, a, a, format);
+    let right = holds(e, BinOp::FloatEq, b, b, format);
+    e.bin(BinOp::And, left, right, 1)
+}
+
+/// The result of an operation that one has where both are numbers. Where one is none, the result is what is none, as it is:
+/// one of several ways that the language permits, and the one that remains where an operation is left out.
+fn of_numbers(
+    e: &mut Emit,
+    a: Temp,
+    b: Temp,
+    format: Float,
+    of: impl FnOnce(&mut Emit, Temp, Temp) -> Temp,
+) -> Temp {
+    let bits = format.bits();
+    let both = numbers(e, a, b, format);
+    let right = holds(e, BinOp::FloatEq, b, b, format);
+    let none = either(e, right, a, b, bits);
+    // 1 is a number whichever operation follows.
+    let one = e.int(match format {
+        Float::Half => 0x3c00,
+        Float::Brain => 0x3f80,
+        Float::Single => 0x3f80_0000,
+        Float::Double => 0x3ff0 << 48,
+    });
+    let [a, b] = [a, b].map(|x| either(e, both, x, one, bits));
+    let result = of(e, a, b);
+    either(e, both, result, none, bits)
+}
+
 /// A sum, difference, product or quotient.
 pub fn bin(e: &mut Emit, op: BinOp, a: Temp, b: Temp, format: Float) -> Temp {
-    let ((a, bits), (b, _)) = (wide(e, a, format), wide(e, b, format));
-    let result = e.bin(op, a, b, bits);
-    narrow(e, result, format)
+    of_numbers(e, a, b, format, |e, a, b| {
+        let ((a, bits), (b, _)) = (wide(e, a, format), wide(e, b, format));
+        let result = e.bin(op, a, b, bits);
+        narrow(e, result, format)
+    })
 }
 
 /// 1 where the comparison holds.
@@ -48,6 +82,18 @@ pub fn extreme(e: &mut Emit, greater: bool, a: Temp, b: Temp, format: Float) -> 
     let number = holds(e, BinOp::FloatEq, a, a, format);
     let of_two = either(e, other, b, a, format.bits());
     either(e, number, of_two, b, format.bits())
+}
+
+/// The greater or the lesser of two numbers (`maximum`, `minimum`), of which -0 is less than 0; no number where one of both
+/// is none.
+pub fn strict_extreme(e: &mut Emit, greater: bool, a: Temp, b: Temp, format: Float) -> Temp {
+    of_numbers(e, a, b, format, |e, a, b| {
+        let equal = holds(e, BinOp::FloatEq, a, b, format);
+        let sign = if greater { BinOp::And } else { BinOp::Or };
+        let same = e.bin(sign, a, b, format.bits());
+        let differs = extreme(e, greater, a, b, format);
+        either(e, equal, same, differs, format.bits())
+    })
 }
 
 /// A comparison by its name. One that is ordered (`o...`) does not hold where one of the numbers is none, and the other
@@ -84,10 +130,7 @@ pub fn compared(e: &mut Emit, name: &str, a: Temp, b: Temp, format: Float) -> Re
             e.bin(BinOp::Or, less, more, 1)
         }
         // What is no number is not equal to itself.
-        _ => {
-            let (left, right) = (holds(BinOp::FloatEq, a, a), holds(BinOp::FloatEq, b, b));
-            e.bin(BinOp::And, left, right, 1)
-        }
+        _ => numbers(e, a, b, format),
     };
     Ok(if positive { found } else { e.bin_int(BinOp::Xor, found, 1, 1) })
 }

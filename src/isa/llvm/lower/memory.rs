@@ -1,13 +1,15 @@
 //! Accesses to memory: loads, stores, read-modify-writes and fences, copies of memory, and the operations of
 //! `libatomic`. It does not know what is computed with the values.
 
+use super::super::access::UPPER_FIRST;
 use super::super::types::{Float, Type};
+use super::compute::{joined, lanes_of};
 use super::{Lower, Read, float, lane, one};
 use crate::microcode::{Emit, Swap, mask};
 use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, tag};
 
 /// A copy of more bytes is refused.
-const MOST_COPIED: u64 = 256;
+const MOST_COPIED: u64 = 4096;
 
 /// One of two numbers, told by their bits: the body of a read-modify-write has no choice.
 pub fn either(e: &mut Emit, cond: Temp, yes: Temp, no: Temp, bits: u8) -> Temp {
@@ -96,19 +98,36 @@ impl Update {
 
 impl Lower<'_> {
     pub(super) fn load(&mut self) -> Read<Vec<Temp>> {
+        let swaps = self.eat(UPPER_FIRST);
         let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
         let by_lane = self.eat("elementwise");
         let ty = self.ty()?;
         self.expect(",")?;
         let address = self.pointer()?;
         let tags = self.access(atomic, volatile)?;
-        match atomic && !by_lane && ty.count() > 1 {
-            true => {
-                let size = whole(&ty)?;
+        if swaps {
+            let size = swapped(&ty)?;
+            let value = self.e.load(address, size, tags);
+            return Ok(vec![self.e.un(UnOp::ByteSwap, value, 8 * size)]);
+        }
+        match self.at_once(&ty, atomic, by_lane)? {
+            Some(size) => {
                 let value = self.e.load(address, size, tags);
-                self.lanes_of(value, &ty)
+                Ok(lanes_of(&mut self.e, value, &ty))
             }
-            false => self.read_memory(&ty, address, tags),
+            None => self.read_memory(&ty, address, tags),
+        }
+    }
+
+    /// The bytes of an aggregate that one access takes as a whole; `None`: there is an access for each of its parts. A
+    /// vector is accessed as a whole if that is atomic, or if another atomic access of the thread is as wide: compilers
+    /// make a vector's read-modify-write of a plain load and a compare-exchange. The language leaves open how plain
+    /// vectors are accessed.
+    fn at_once(&self, ty: &Type, atomic: bool, by_lane: bool) -> Read<Option<u8>> {
+        match (atomic && !by_lane, ty.count()) {
+            (_, 0 | 1) => Ok(None),
+            (true, _) => whole(ty).map(Some),
+            (false, _) => Ok(whole(ty).ok().filter(|size| !atomic && self.atomics.contains(size))),
         }
     }
 
@@ -127,15 +146,21 @@ impl Lower<'_> {
     }
 
     pub(super) fn store(&mut self) -> Read<Vec<Temp>> {
+        let swaps = self.eat(UPPER_FIRST);
         let (atomic, volatile) = (self.eat("atomic"), self.eat("volatile"));
         let by_lane = self.eat("elementwise");
         let (ty, value) = self.typed()?;
         self.expect(",")?;
         let address = self.pointer()?;
         let tags = self.access(atomic, volatile)?;
-        if atomic && !by_lane && ty.count() > 1 {
-            let size = whole(&ty)?;
-            let value = self.joined(&value, lane(&ty).unwrap_or(8))?;
+        if swaps {
+            let size = swapped(&ty)?;
+            let value = self.e.un(UnOp::ByteSwap, one(&value)?, 8 * size);
+            self.e.store(address, value, size, tags);
+            return Ok(Vec::new());
+        }
+        if let Some(size) = self.at_once(&ty, atomic, by_lane)? {
+            let value = joined(&mut self.e, &value, lane(&ty).unwrap_or(8))?;
             self.e.store(address, value, size, tags);
             return Ok(Vec::new());
         }
@@ -148,29 +173,42 @@ impl Lower<'_> {
     }
 
     pub(super) fn atomicrmw(&mut self) -> Read<Vec<Temp>> {
+        let swaps = self.eat(UPPER_FIRST);
         let volatile = self.eat("volatile");
         let op = self.take();
         let addr = self.pointer()?;
         self.expect(",")?;
-        let (ty, bits) = self.scalar()?;
-        let value = self.value(&ty)?;
-        let value = one(&value)?;
+        let (ty, bits) = self.lanes()?;
+        let operand = self.value(&ty)?;
         let tags = self.access(true, volatile)?;
-        let size = bytes(bits)?;
+        let size = if ty.count() > 1 { whole(&ty)? } else { bytes(bits)? };
+        if swaps {
+            swapped(&ty)?;
+        }
         let dst = self.e.temp();
+        let swap =
+            |e: &mut Emit, value| if swaps { e.un(UnOp::ByteSwap, value, bits) } else { value };
         let update = (op != "xchg").then(|| Update::named(op, ty.format())).transpose()?;
-        let mut new = value;
+        let mut new = joined(&mut self.e, &operand, bits).map(|new| swap(&mut self.e, new));
         let body = match update {
             None => Vec::new(),
-            Some(update) => self.e.block(|e| new = update.of(e, dst, value, bits)),
+            Some(update) => self.e.block(|e| {
+                let old = swap(e, dst);
+                let old = if ty.count() > 1 { lanes_of(e, old, &ty) } else { vec![old] };
+                let pairs = old.into_iter().zip(&operand);
+                let lanes: Vec<Temp> = pairs.map(|(o, v)| update.of(e, o, *v, bits)).collect();
+                new = joined(e, &lanes, bits).map(|new| swap(e, new));
+            }),
         };
-        self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
-        Ok(vec![dst])
+        self.e.op(Op::Rmw { dst, addr, size, tags, body, new: new? });
+        let old = swap(&mut self.e, dst);
+        Ok(if ty.count() > 1 { lanes_of(&mut self.e, old, &ty) } else { vec![old] })
     }
 
     /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a
     /// load of another one (a weak one, of any).
     pub(super) fn cmpxchg(&mut self) -> Read<Vec<Temp>> {
+        let swaps = self.eat(UPPER_FIRST);
         let weak = self.eat("weak");
         let volatile = self.eat("volatile");
         let addr = self.pointer()?;
@@ -184,9 +222,14 @@ impl Lower<'_> {
         let success = self.access(true, volatile)?;
         let failure = self.order()? | success.among(tag::C_VOLATILE);
         let size = bytes(bits)?;
+        if swaps {
+            swapped(&ty)?;
+        }
+        let mut turned = |value| if swaps { self.e.un(UnOp::ByteSwap, value, bits) } else { value };
+        let (want, new) = (turned(want), turned(new));
         let swap = Swap { addr, size, bits, want, new, weak, success, failure };
         let (old, ok) = self.e.compare_exchange(&swap);
-        Ok(vec![old, ok])
+        Ok(vec![if swaps { self.e.un(UnOp::ByteSwap, old, bits) } else { old }, ok])
     }
 
     pub(super) fn fence(&mut self) -> Read<Vec<Temp>> {
@@ -321,12 +364,8 @@ impl Lower<'_> {
                     (None, Some(op)) => (op, true),
                     (None, None) => return Err(unknown()),
                 };
-                let op = match op {
-                    "add" => BinOp::Add,
-                    "sub" => BinOp::Sub,
-                    "and" => BinOp::And,
-                    "or" => BinOp::Or,
-                    "xor" => BinOp::Xor,
+                let update = match op {
+                    "add" | "sub" | "and" | "or" | "xor" | "nand" => Update::named(op, None)?,
                     _ => return Err(unknown()),
                 };
                 if *ty == Type::Void || !by_value {
@@ -334,9 +373,9 @@ impl Lower<'_> {
                 }
                 let (value, dst, tags) = (arg(1)?, self.e.temp(), order(2)?);
                 let mut new = value;
-                let body = self.e.block(|e| new = e.bin(op, dst, value, bits));
+                let body = self.e.block(|e| new = update.of(e, dst, value, bits));
                 self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
-                Ok(vec![if new_value { self.e.bin(op, dst, value, bits) } else { dst }])
+                Ok(vec![if new_value { update.of(&mut self.e, dst, value, bits) } else { dst }])
             }
         }
     }
@@ -362,6 +401,14 @@ fn whole(ty: &Type) -> Read<u8> {
     match (ty, bytes) {
         (Type::Vector(..), 2 | 4 | 8 | 16) => Ok(bytes as u8),
         _ => Err("unsupported: an atomic access to such a type".into()),
+    }
+}
+
+/// The bytes of a number of which the upper byte comes first.
+fn swapped(ty: &Type) -> Read<u8> {
+    match (ty, lane(ty)) {
+        (Type::Int(_) | Type::Float(_), Some(bits @ (8 | 16 | 32 | 64 | 128))) => Ok(bits / 8),
+        _ => Err("unsupported: such a value where the upper byte comes first".into()),
     }
 }
 

@@ -4,13 +4,18 @@
 //! Each has the meaning of what C asks of the target by it, which is at most what the target's instruction does. So code with
 //! these forbids here nothing that it allows on the target; it may allow more. An intrinsic without such a meaning is refused.
 
+use super::super::types::Type;
+use super::compute::{joined, lanes_of};
 use super::{Lower, Read};
+use crate::microcode::Emit;
 use litmake_ops::{Op, Tags, Temp, tag};
 
 /// The meaning of an intrinsic.
 enum Does {
     /// A load-linked of so many bytes; `None`: its argument gives the size.
     Load(Tags, Option<u8>),
+    /// A load-linked of so many bytes into two registers, the lower half first.
+    LoadPair(Tags, u8),
     /// A store-conditional: the indices of the arguments with its value and its address, and its result for
     /// success.
     Store {
@@ -20,7 +25,11 @@ enum Does {
         addr: usize,
         ok: u8,
     },
+    /// A store-conditional of so many bytes from two registers, the lower half first. 0 is success.
+    StorePair(Tags, u8),
     Fence(Tags),
+    /// What a thread of ours finds out about itself or its memory.
+    Number(u8),
     Nothing,
 }
 
@@ -47,12 +56,29 @@ fn does(name: &str, literals: &[&str]) -> Option<Does> {
         }
         "ppc.sync" => Does::Fence(tag::C_SC),
         "ppc.lwsync" => Does::Fence(tag::C_ACQ_REL),
+        "arm.ldrexd" => Does::LoadPair(RELAXED, 8),
+        "arm.ldaexd" => Does::LoadPair(ORDERED, 8),
+        "arm.strexd" => Does::StorePair(RELAXED, 8),
+        "arm.stlexd" => Does::StorePair(ORDERED, 8),
+        "aarch64.ldxp" => Does::LoadPair(RELAXED, 16),
+        "aarch64.ldaxp" => Does::LoadPair(ORDERED, 16),
+        "aarch64.stxp" => Does::StorePair(RELAXED, 16),
+        "aarch64.stlxp" => Does::StorePair(ORDERED, 16),
+        // Nothing behind it comes before the load whose value it is given.
+        _ if base.starts_with("ppc.cfence") => Does::Fence(tag::C_ACQ),
+        // Our locations are neither in the memory of a workgroup nor in that of a thread.
+        "amdgcn.is.shared" | "amdgcn.is.private" => Does::Number(0),
+        "amdgcn.workitem.id.x" | "amdgcn.workitem.id.y" | "amdgcn.workitem.id.z" => Does::Number(0),
         _ => {
             let (load, size) = match base {
                 "ppc.lbarx" => (true, 1),
                 "ppc.lharx" => (true, 2),
                 "ppc.lwarx" => (true, 4),
                 "ppc.ldarx" => (true, 8),
+                "hexagon.L2.loadw.locked" => (true, 4),
+                "hexagon.L4.loadd.locked" => (true, 8),
+                "hexagon.S2.storew.locked" => (false, 4),
+                "hexagon.S4.stored.locked" => (false, 8),
                 "ppc.stbcx" => (false, 1),
                 "ppc.sthcx" => (false, 2),
                 "ppc.stwcx" => (false, 4),
@@ -92,34 +118,34 @@ impl Lower<'_> {
                 .ok_or_else(|| format!("unsupported: `{name}` of unknown size"))
         };
         let Some(does) = does(name, literals) else { return Ok(None) };
+        let store = |e: &mut Emit, tags: Tags, size, [src, addr]: [Temp; 2], ok| {
+            let (status, tags) = (e.temp(), tags | tag::C_A | tag::EX);
+            let (status_dep, same_size, fail) = (false, false, 1 - ok);
+            e.op(Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep, same_size });
+            vec![status]
+        };
         Ok(Some(match does {
             Does::Nothing => Vec::new(),
+            Does::Number(n) => vec![self.e.int(n.into())],
+            Does::LoadPair(tags, size) => {
+                let whole = self.e.load(arg(0)?, size, tags | tag::C_A | tag::EX);
+                lanes_of(&mut self.e, whole, &Type::Vector(2, Type::Int(4 * size).into()))
+            }
+            Does::StorePair(tags, size) => {
+                let whole = joined(&mut self.e, &[arg(0)?, arg(1)?], 4 * size)?;
+                store(&mut self.e, tags, size, [whole, arg(2)?], 0)
+            }
             Does::Fence(tags) => {
                 self.e.op(Op::Fence { tags });
                 Vec::new()
             }
             Does::Load(tags, size) => {
-                let (dst, size) = (self.e.temp(), sized(size, self.element)?);
-                let tags = tags | tag::C_A | tag::EX;
-                self.e.op(Op::Load { dst, addr: arg(0)?, size, tags });
-                vec![dst]
+                let size = sized(size, self.element)?;
+                vec![self.e.load(arg(0)?, size, tags | tag::C_A | tag::EX)]
             }
             Does::Store { tags, size, value, addr, ok } => {
-                let (status, size) = (self.e.temp(), sized(size, self.element)?);
-                let (src, addr) = (arg(value)?, arg(addr)?);
-                let (tags, fail) = (tags | tag::C_A | tag::EX, 1 - ok);
-                self.e.op(Op::StoreEx {
-                    status,
-                    addr,
-                    src,
-                    size,
-                    tags,
-                    ok,
-                    fail,
-                    status_dep: false,
-                    same_size: false,
-                });
-                vec![status]
+                let size = sized(size, self.element)?;
+                store(&mut self.e, tags, size, [arg(value)?, arg(addr)?], ok)
             }
         }))
     }
