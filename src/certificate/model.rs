@@ -60,40 +60,46 @@ pub struct Model {
     pub checks: Vec<Check>,
     /// For each step, the recursions whose variables it uses without solving them.
     open: Vec<Vec<usize>>,
+    /// The recursions that take away what they have so far. They are decided before the search.
+    shrinking: Vec<usize>,
 }
 
 impl Model {
-    /// Notes what follows from the steps; an error if a recursion may shrink as it grows.
-    pub fn settle(&mut self) -> Result<(), String> {
+    /// Notes what follows from the steps; an error if a recursion over what is searched for, which these steps
+    /// are, may shrink as it grows.
+    pub fn settle(&mut self, searched: &[usize]) -> Result<(), String> {
+        let mut varies: Vec<bool> = Vec::new();
         for (at, step) in self.steps.iter().enumerate() {
-            let of = |a: usize| self.open[a].clone();
-            let mut open = match *step {
-                Step::Base(_) => Vec::new(),
+            let operands = match step {
+                Step::Base(_) | Step::Var(..) => Vec::new(),
                 Step::Union(a, b) | Step::Inter(a, b) | Step::Minus(a, b) | Step::Then(a, b) => {
-                    [of(a), of(b)].concat()
+                    vec![*a, *b]
                 }
-                Step::Inverse(a) | Step::Plus(a) => of(a),
-                Step::Var(g, _) => vec![g],
-                Step::Fix(g, _) => {
-                    let mut all = Vec::new();
-                    for body in &self.recursions[g] {
-                        let known = self.open.get(*body);
-                        all.extend(known.ok_or("a recursion is solved before its bodies")?);
-                    }
-                    all.retain(|x| *x != g);
-                    all
-                }
+                Step::Inverse(a) | Step::Plus(a) => vec![*a],
+                Step::Fix(g, _) => self.recursions[*g].clone(),
             };
-            if let Step::Minus(_, b) = *step
-                && !of(b).is_empty()
-            {
-                return Err(format!("step {at} takes away what a recursion has so far"));
+            if operands.iter().any(|body| *body >= at) {
+                return Err("a recursion is solved before its bodies".to_string());
+            }
+            let mut open: Vec<usize> =
+                operands.iter().flat_map(|of| self.open[*of].iter().copied()).collect();
+            let searches = matches!(step, Step::Base(n) if searched.contains(n));
+            varies.push(searches || operands.iter().any(|of| varies[*of]));
+            match *step {
+                Step::Var(g, _) => open.push(g),
+                Step::Fix(g, _) => open.retain(|x| *x != g),
+                Step::Minus(_, b) => self.shrinking.extend(&self.open[b]),
+                _ => {}
             }
             open.sort_unstable();
             open.dedup();
             self.open.push(open);
         }
-        Ok(())
+        let bodies = self.shrinking.iter().flat_map(|g| &self.recursions[*g]);
+        match bodies.into_iter().find(|body| varies[**body]) {
+            Some(body) => Err(format!("step {body} takes away what a recursion has so far")),
+            None => Ok(()),
+        }
     }
 
     /// The values of the steps, each found when a check asks for it; `known` has those that are known beforehand.
@@ -151,22 +157,34 @@ impl Values<'_> {
         Rc::new(Bounds { lower: f(&a.lower, &b.lower), upper: f(&a.upper, &b.upper) })
     }
 
-    /// Goes round from nothing until no body changes. Bodies only grow with the variables.
+    /// Goes round from nothing until no body grows: each has the values of those before it at once.
     fn solve(&mut self, g: usize) -> Vec<Rc<Bounds>> {
         self.vars[g].fill(Rc::new(none(self.bases)));
-        loop {
-            for (value, open) in self.values.iter_mut().zip(&self.model.open) {
-                if open.contains(&g) {
-                    *value = None;
+        let bodies = &self.model.recursions[g];
+        let events = self.bases.first().map_or(0, |b| b.lower.len());
+        // One that only grows ends before.
+        for _ in 0..=2 * bodies.len() * events * events {
+            let mut grown = false;
+            for (n, body) in bodies.iter().enumerate() {
+                for (value, open) in self.values.iter_mut().zip(&self.model.open) {
+                    if open.contains(&g) {
+                        *value = None;
+                    }
                 }
+                let new = self.of(*body);
+                let old = std::mem::replace(&mut self.vars[g][n], new.clone());
+                let more = |new: &Relation, old: &Relation| {
+                    new.iter().zip(old).any(|(new, old)| new & !old != 0)
+                };
+                grown |= more(&new.lower, &old.lower) || more(&new.upper, &old.upper);
             }
-            let bodies = self.model.recursions[g].clone();
-            let new: Vec<_> = bodies.into_iter().map(|body| self.of(body)).collect();
-            if new == self.vars[g] {
-                return new;
+            if !grown {
+                return self.vars[g].clone();
             }
-            self.vars[g] = new;
         }
+        // It has no value, so nothing follows from it.
+        let unknown = Bounds { upper: vec![u128::MAX; events], ..none(self.bases) };
+        vec![Rc::new(unknown); bodies.len()]
     }
 
     /// Whether a check fails in every completion, and whether it holds in every one.

@@ -153,7 +153,8 @@ impl Problem {
         if !problem.fits() {
             return Err(Wrong("a number stands for nothing".to_string()));
         }
-        problem.model.settle().map_err(Wrong)?;
+        let searched = [problem.names["rf"], problem.names["co"]];
+        problem.model.settle(&searched).map_err(Wrong)?;
         Ok(problem)
     }
 

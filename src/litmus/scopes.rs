@@ -28,7 +28,7 @@ pub enum Level {
 
 impl Level {
     /// Every level, from the narrowest to the widest.
-    pub(crate) const ALL: [Level; 6] = [
+    pub const ALL: [Level; 6] = [
         Level::Subgroup,
         Level::Workgroup,
         Level::Cluster,
@@ -54,7 +54,8 @@ impl Level {
         }
     }
 
-    fn named(word: &str) -> Option<Level> {
+    /// The level that a word names.
+    pub fn named(word: &str) -> Option<Level> {
         Level::ALL.into_iter().find(|l| l.names().contains(&word))
     }
 

@@ -215,7 +215,24 @@ fn of(text: &str) -> Option<&str> {
 const ZERO: &[&str] = &["$wzr", "$xzr", "$x0"];
 
 /// Parts of the names of barriers, in capitals.
-const BARRIERS: &[&str] = &["FENCE", "DMB", "DSB", "SYNC", "MEMBARRIER", "ISB", "EIEIO"];
+const BARRIERS: &[&str] = &[
+    "FENCE",
+    "DMB",
+    "DSB",
+    "SYNC",
+    "MEMBARRIER",
+    "ISB",
+    "EIEIO",
+    // Of AMD's GPUs: waits, write-backs, and what empties caches.
+    "S_WAIT",
+    "_WBL2",
+    "_WBINVL1",
+    "GLOBAL_WB",
+    "BUFFER_INV",
+    "GL0_INV",
+    "GL1_INV",
+    "GLOBAL_INV",
+];
 
 /// A block of machine code: its accesses and barriers, and the blocks that can follow it.
 #[derive(Default)]

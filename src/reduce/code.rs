@@ -312,23 +312,8 @@ fn simpler_unscoped(name: &str, args: &[Expr]) -> Vec<Expr> {
         _ => None,
     };
     let is_update = core == "atomic_exchange" || core.starts_with("atomic_fetch_");
-    let strongest = |kind: Kind| {
-        let mut list = kind.orders().iter().rev();
-        let fits = |o: &&&str| said(0).is_some_and(|now| orders::at_least(now, o));
-        list.find(fits).map_or_else(|| order("relaxed"), |o| order(o))
-    };
-    // A successful compare-exchange is a write, and a failed one is a read.
-    if let (true, [place, _, value, ..]) = (core.contains("compare_exchange"), args) {
-        let load = vec![place.clone(), strongest(Kind::Load)];
-        let store = vec![place.clone(), value.clone(), strongest(Kind::Store)];
-        out.push(Expr::call("atomic_load_explicit", load));
-        out.push(Expr::call("atomic_store_explicit", store));
-    }
+    out.extend(halves(name, args).into_iter().flatten());
     if let (true, [place, value, now]) = (is_update, args) {
-        let load = vec![place.clone(), strongest(Kind::Load)];
-        out.push(Expr::call("atomic_load_explicit", load));
-        let store = vec![place.clone(), Expr::int(1), strongest(Kind::Store)];
-        out.push(Expr::call("atomic_store_explicit", store));
         let add = |value: Expr| {
             let args = vec![place.clone(), value, now.clone()];
             Expr::call("atomic_fetch_add_explicit", args)
@@ -358,6 +343,30 @@ fn simpler_unscoped(name: &str, args: &[Expr]) -> Vec<Expr> {
         }
     }
     out
+}
+
+/// The load and the store that do a half each of a read-modify-write or compare-exchange, as strong as
+/// they can be. A compare-exchange that succeeds is a write, and one that fails is a read.
+pub fn halves(name: &str, args: &[Expr]) -> Option<[Expr; 2]> {
+    let (core, _) = orders::orders(name)?;
+    let (place, value, now) = match args {
+        [place, _, value, now, _] if core.contains("compare_exchange") => {
+            (place, value.clone(), now)
+        }
+        [place, _, now] if core == "atomic_exchange" || core.starts_with("atomic_fetch_") => {
+            (place, Expr::int(1), now)
+        }
+        _ => return None,
+    };
+    let ExprKind::Name(now) = &now.kind else { return None };
+    let now = now.strip_prefix("memory_order_")?;
+    let strongest = |kind: Kind| {
+        let fits = |o: &&&str| orders::at_least(now, o);
+        order(kind.orders().iter().rev().find(fits).unwrap_or(&"relaxed"))
+    };
+    let load = vec![place.clone(), strongest(Kind::Load)];
+    let store = vec![place.clone(), value, strongest(Kind::Store)];
+    Some([Expr::call("atomic_load_explicit", load), Expr::call("atomic_store_explicit", store)])
 }
 
 /// The expression with its `i`th child replaced, in the order of [`Expr::children`].

@@ -40,9 +40,16 @@ pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bo
     let watched: Vec<(usize, Test)> =
         (0..n).filter_map(|t| Some((t, strengthened(test, &[t])?))).collect();
     let asked: Vec<Test> = watched.iter().map(|(_, test)| test.clone()).collect();
-    let blamed = watched.into_iter().zip(shows(&asked)).filter(|(_, shows)| *shows);
+    let mut blamed: Vec<(usize, Test)> = watched
+        .into_iter()
+        .zip(shows(&asked))
+        .filter(|(_, shows)| *shows)
+        .map(|(w, _)| w)
+        .collect();
+    let sure = surest(test, blamed.iter().map(|(t, _)| *t).collect(), shows);
+    blamed.retain(|(t, _)| sure.contains(t));
     // If several threads are to blame, each alone, they usually are for the same reason.
-    let first = blamed.map(|(w, _)| w).min_by_key(|(t, test)| key(test, Some(*t)));
+    let first = blamed.into_iter().min_by_key(|(t, test)| key(test, Some(*t)));
     let Some((thread, watched)) = first else { return all() };
     let best = descend(&watched, budget, &|test| smaller_beside(test, thread), shows);
     // The normal form sorts threads.
@@ -159,6 +166,98 @@ pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
     super::read_again(&out)
 }
 
+/// The largest number of updates that the threads beside a blamed one may have.
+const UPDATES: u32 = 3;
+
+/// Of several threads that seem to blame, those with which the difference shows although the others
+/// have no updates. Where a compiler gets updates wrong, those of a thread that only watches stay
+/// wrong however strong they are.
+pub fn surest(
+    test: &Test,
+    blamed: Vec<usize>,
+    shows: &mut dyn FnMut(&[Test]) -> Vec<bool>,
+) -> Vec<usize> {
+    if blamed.len() < 2 {
+        return blamed;
+    }
+    let mut is_sure = |thread: &usize| {
+        let mut plain = halved(test, *thread);
+        if plain.is_empty() {
+            return true;
+        }
+        for _ in 1..UPDATES {
+            let halves = |test: Test| match halved(&test, *thread) {
+                list if list.is_empty() => vec![test],
+                list => list,
+            };
+            plain = plain.into_iter().flat_map(halves).collect();
+        }
+        let asked: Vec<Test> =
+            plain.iter().filter_map(|plain| strengthened(plain, &[*thread])).collect();
+        shows(&asked).contains(&true)
+    };
+    let sure: Vec<usize> = blamed.iter().copied().filter(&mut is_sure).collect();
+    if sure.is_empty() { blamed } else { sure }
+}
+
+/// The tests in which the first update of a thread other than `but` only loads or only stores.
+fn halved(test: &Test, but: usize) -> Vec<Test> {
+    for thread in (0..test.threads.len()).filter(|t| *t != but) {
+        let Body::C(f) = &test.threads[thread] else { continue };
+        let mut halves: Vec<Vec<Stmt>> = Vec::new();
+        for n in 0..2 {
+            let mut is_done = false;
+            let body = rewrite(f.body.clone(), &mut |s| {
+                let half = if is_done { None } else { half(&s, n) };
+                is_done |= half.is_some();
+                vec![half.unwrap_or(s)]
+            });
+            if is_done {
+                halves.push(body);
+            }
+        }
+        if !halves.is_empty() {
+            return halves.into_iter().map(|body| with_body(test, thread, body)).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// A statement that is one update, as a load (0) or as a store (1).
+fn half(s: &Stmt, n: usize) -> Option<Stmt> {
+    let call = called(s)?.0;
+    let ExprKind::Call(name, args) = &call.kind else { return None };
+    let half = code::halves(name, args)?.into_iter().nth(n)?;
+    let mut out = s.clone();
+    match &mut out.kind {
+        // A store has no result.
+        kind if n == 1 => *kind = StmtKind::Expr(half),
+        StmtKind::Expr(Expr { kind: ExprKind::Assign(_, _, value), .. }) => **value = half,
+        StmtKind::Expr(e) => *e = half,
+        StmtKind::Decl(list) => list[0].init = Some(half),
+        _ => return None,
+    }
+    Some(out)
+}
+
+/// The expression that a statement consists of, and the local for its result.
+fn called(s: &Stmt) -> Option<(&Expr, Option<&str>)> {
+    match &s.kind {
+        StmtKind::Expr(e) => match &e.kind {
+            ExprKind::Assign(None, to, value) => match &to.kind {
+                ExprKind::Name(local) => Some((value, Some(local))),
+                _ => None,
+            },
+            _ => Some((e, None)),
+        },
+        StmtKind::Decl(list) => match &list[..] {
+            [Declarator { name, init: Some(e), .. }] => Some((e, Some(name))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn strengthen(s: &mut Stmt) {
     fn expr(e: &mut Expr) {
         e.each_child_mut(&mut expr);
@@ -208,20 +307,7 @@ fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String
     }
     let mut found = None;
     for (i, s) in f.body.iter().enumerate() {
-        let (e, local) = match &s.kind {
-            StmtKind::Expr(e) => match &e.kind {
-                ExprKind::Assign(None, to, value) => match &to.kind {
-                    ExprKind::Name(n) => (&**value, Some(n.clone())),
-                    _ => continue,
-                },
-                _ => (e, None),
-            },
-            StmtKind::Decl(list) => match &list[..] {
-                [Declarator { name, init: Some(e), .. }] => (e, Some(name.clone())),
-                _ => continue,
-            },
-            _ => continue,
-        };
+        let Some((e, local)) = called(s) else { continue };
         let ExprKind::Call(function, args) = &e.kind else { continue };
         let is_it = matches!(args.first().map(|a| &a.kind), Some(ExprKind::Name(n)) if n == name);
         let access = match &**function {
@@ -230,7 +316,7 @@ fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String
             _ => continue,
         };
         if is_it {
-            found = Some((i, access, local));
+            found = Some((i, access, local.map(str::to_string)));
         }
     }
     found

@@ -5,9 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
 use litmake_litmus::{
-    self as litmus, Body, InitItem, Operand, Place, Prop, Test, Type, Value, canon,
+    self as litmus, Body, InitValue, Operand, Place, Prop, Test, Type, Value, canon,
 };
 
 use super::read_again;
@@ -113,7 +113,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
             shadowed |= f.params.iter().any(|p| p.name == d.name)
                 || test.helpers.iter().any(|h| h.name == d.name);
         });
-        let is_shared = |p: &litmus::c::ast::Param| matches!(p.ty.bare(), litmus::Type::Pointer(_));
+        let is_shared = |p: &Param| matches!(p.ty.bare(), litmus::Type::Pointer(_));
         if shadowed || !f.params.iter().all(is_shared) {
             return None;
         }
@@ -159,23 +159,33 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     for item in &mut out.init {
         item.place = place(&item.place)?;
         match &mut item.value {
-            Some(litmus::InitValue::One(v)) => *v = value(v),
-            Some(litmus::InitValue::Array(list)) => list.iter_mut().for_each(|v| *v = value(v)),
+            Some(InitValue::One(v)) => *v = value(v),
+            Some(InitValue::Array(list)) => list.iter_mut().for_each(|v| *v = value(v)),
             None => {}
         }
     }
-    let declared = |item: &InitItem| {
-        let Place::Mem { name, index: None } = &item.place else { return false };
-        let Some(ty) = item.ty.as_ref().filter(|_| item.value.is_none()) else { return false };
-        out.threads.iter().any(|body| match body {
-            Body::C(f) => f.params.iter().any(|p| p.name == *name && same_memory(ty, &p.ty)),
-            Body::Asm(_) => false,
-        })
+    // A thread's parameter says the type of a location, and a location is 0 where nothing else is said.
+    for item in &mut out.init {
+        let Place::Mem { name, index: None } = &item.place else { continue };
+        let is_said = |f: &Function| {
+            let same = |ty: &Type, p: &Param| p.name == *name && same_memory(ty, &p.ty);
+            item.ty.as_ref().is_some_and(|ty| f.params.iter().any(|p| same(ty, p)))
+        };
+        if out.threads.iter().filter_map(Body::function).any(is_said) {
+            item.ty = None;
+            item.value.get_or_insert(InitValue::One(Value::Int(0)));
+        }
+    }
+    let is_param = |name: &str| {
+        let mut all = out.threads.iter().filter_map(Body::function).flat_map(|f| &f.params);
+        all.any(|p| p.name == *name)
     };
-    // A declaration without an initial value is redundant if a thread's parameter has the type.
-    let kept: Vec<bool> = out.init.iter().map(|item| !declared(item)).collect();
-    let mut kept = kept.into_iter();
-    out.init.retain(|_| kept.next().unwrap_or(true));
+    out.init.retain(|item| match &item.place {
+        Place::Mem { name, index: None } if item.ty.is_none() => {
+            item.value != Some(InitValue::One(Value::Int(0))) || !is_param(name)
+        }
+        _ => true,
+    });
     out.init.sort_by(|a, b| a.place.cmp(&b.place));
     for observed in &mut out.locations {
         observed.place = place(&observed.place)?;

@@ -173,6 +173,11 @@ exists (0:got=0 /\\ 0:seen=1)
     assert_eq!(litmus::write(&normal(&a)), litmus::write(&a));
     let weaker = other.replace("acq_rel", "release");
     assert_ne!(litmus::write(&normal(&test(&weaker))), litmus::write(&a));
+    // The initial state is the same, however much of it is said.
+    let from = |init: &str| litmus::write(&normal(&test(&other.replace("{}", init))));
+    assert_eq!(from("{ atomic_int data = 0; flag = 0; }"), litmus::write(&a));
+    assert_eq!(from("{ atomic_int data = 7; atomic_int flag; }"), from("{ data = 7; }"));
+    assert_ne!(from("{ data = 7; }"), litmus::write(&a));
 }
 
 #[test]
@@ -616,6 +621,42 @@ exists (y=1)
     assert!(!own.contains("fence"), "{strong}");
     assert!(!watcher.contains("relaxed"), "{strong}");
     assert_eq!(watcher.matches("atomic_thread_fence(memory_order_seq_cst)").count(), 3, "{strong}");
+}
+
+/// A compiler that gets updates wrong gets those of a thread that watches wrong, too. The thread to
+/// blame shows it beside a thread that loads.
+#[test]
+fn an_update_of_a_watching_thread_is_not_to_blame_on_the_other() {
+    let text = "C t
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1(atomic_int *x, atomic_int *y) {
+  int r0 = atomic_fetch_add_explicit(y, 1, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+    let mut asked = String::new();
+    let mut shows = |tests: &[Test]| -> Vec<bool> {
+        let texts = tests.iter().map(litmus::write);
+        texts
+            .map(|text| {
+                asked += &text;
+                text.contains("fetch_add")
+            })
+            .collect()
+    };
+    assert_eq!(core::surest(&test(text), vec![0, 1], &mut shows), [1]);
+    assert!(asked.contains("int r0 = atomic_load_explicit(y, memory_order_seq_cst)"), "{asked}");
+    assert!(
+        asked.contains("atomic_store_explicit(y, 1, memory_order_seq_cst);\n  atomic_thread"),
+        "{asked}"
+    );
+    // Where no thread shows it so, all that were asked about stay.
+    assert_eq!(core::surest(&test(text), vec![0], &mut |_| panic!()), [0]);
 }
 
 /// A thread that should release is watched by one that stores only after it has read: load

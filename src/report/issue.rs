@@ -9,7 +9,9 @@ use super::evidence::presence_lines;
 use super::github::block;
 use super::passes::{Culprit, Sure};
 use super::{Class, Finding, State, clause, state_text};
+use litmake_base::diag::Source;
 use litmake_base::plain;
+use litmake_litmus::{self as litmus, Body, InitItem, Place};
 
 /// The bug trackers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,28 @@ impl Tracker {
             Tracker::Gcc => "gcc",
         }
     }
+}
+
+/// The threads of a test in assembly as a compiler's author reads them: what the registers hold at
+/// first, and the instructions. Another text stays as it is.
+fn assembly(text: &str) -> String {
+    let Ok(test) = litmus::read(&Source::new("code", text)) else { return text.to_string() };
+    let mut out = String::new();
+    for (n, thread) in test.threads.iter().enumerate() {
+        let Body::Asm(lines) = thread else { return text.to_string() };
+        let is_own = |i: &&InitItem| matches!(&i.place, Place::Reg { thread, .. } if *thread == n);
+        let own = test.init.iter().filter(is_own).map(litmus::init_text);
+        let own: Vec<String> = own
+            .filter_map(|i| Some(i.split_once(':')?.1.trim_end_matches(';').to_string()))
+            .collect();
+        let holds = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+        let _ = writeln!(out, "P{n}{holds}:");
+        for line in lines {
+            line.labels.iter().for_each(|label| out += &format!("  {label}:\n"));
+            let _ = writeln!(out, "    {}", line.text);
+        }
+    }
+    out
 }
 
 /// The content of an issue.
@@ -269,7 +293,7 @@ impl<'a> Issue<'a> {
         }
         // The message of a crash is in its place.
         if known.is_empty() {
-            page.part("Code", "", f.smallest().1);
+            page.part("Code", "", &assembly(f.smallest().1));
         }
     }
 
@@ -559,6 +583,8 @@ mod tests {
         let mixing = Finding {
             class: Class::Mixing,
             mix: "(clang-16(P0_0))".into(),
+            target: "AArch64 t\n{ 0:X0=x; }\n P0          ;\n L0: LDXR W1,[X0] ;\n CBZ W1,L0 ;\nexists (0:X1=1)\n"
+                .into(),
             mends: vec![Mend {
                 profile: "clang-16".into(),
                 operation: "load seq_cst 32".into(),
@@ -573,8 +599,9 @@ mod tests {
             text.contains("`load seq_cst 32` of clang-16 is too weak beside code of gcc-12"),
             "{text}"
         );
+        let code = "P0 (X0=x):\n  L0:\n    LDXR W1,[X0]\n    CBZ W1,L0\n";
         for part in
-            ["is right alone", "`dmb ish` before each", "(clang-16(P0_0))", "gcc-12: size 3"]
+            ["is right alone", "`dmb ish` before each", "(clang-16(P0_0))", "gcc-12: size 3", code]
         {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -267,7 +267,47 @@ P1 (atomic_long* data, atomic_long* flag) {
 exists (0:seen=3 /\\ 0:got=0)
 ",
             ),
+            // It loses its acquire as well, which other tests show.
+            (
+                "pointers",
+                "C acquire
+{ e=3; }
+P0 (atomic_int* x, atomic_int* y, int* e) {
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 4, memory_order_acq_rel, memory_order_relaxed);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 3, memory_order_release);
+}
+exists (0:r0=1 /\\ 0:r1=0)
+",
+            ),
         ],
+        qualifier: "",
+    },
+    // LLVM 215572: the order of a load is taken for its scope.
+    Bug {
+        name: "narrow",
+        needs: &["clang-22"],
+        fault: "SPIRV: an acquire load has too narrow a scope",
+        profiles: ["clang-22-opencl-O2", "clang-22-opencl-O1"],
+        forms: &[(
+            "pointers",
+            "C plain
+{}
+P0 (int* x, atomic_int* y) {
+  *x = 1;
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = 3;
+  if (r0) r1 = *x;
+}
+exists (1:r0=1 /\\ 1:r1=0)
+",
+        )],
         qualifier: "",
     },
     // A load leaves its side of a release fence.

@@ -27,6 +27,10 @@ pub enum Change {
     Store,
     /// The access is missing.
     Removed,
+    /// The access is a plain one, where it is atomic in the source.
+    Plain,
+    /// The access is atomic among too few threads.
+    Narrow,
     /// All is in its place, and the operation does not order the access before it.
     Earlier,
     /// All is in its place, and the operation does not order the access after it.
@@ -66,6 +70,9 @@ pub struct Mechanism {
     /// The operation that it crosses, or that does not order it: `release store`.
     #[serde(default, alias = "operation", skip_serializing_if = "String::is_empty")]
     pub crossed: String,
+    /// Whether the code has a barrier for the operation, which does not suffice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fenced: bool,
 }
 
 impl Mechanism {
@@ -79,7 +86,9 @@ impl Mechanism {
         let parts = match self.change {
             Change::Below | Change::Above if is_fence(&self.crossed) => vec![access, FENCE],
             Change::Below | Change::Above => vec![access],
-            Change::Load | Change::Store | Change::Removed => vec![group(&self.moved)],
+            Change::Load | Change::Store | Change::Removed | Change::Plain | Change::Narrow => {
+                vec![group(&self.moved)]
+            }
             Change::Earlier | Change::Later if is_fence(&self.crossed) => {
                 vec![FENCE, group(&self.moved)]
             }
@@ -88,6 +97,12 @@ impl Mechanism {
             }
             Change::Earlier | Change::Later if self.crossed.contains(WIDE) => {
                 vec![WIDE, group(&self.crossed)]
+            }
+            // A barrier is made in the same way for each operation that needs one.
+            Change::Earlier | Change::Later if self.fenced => vec![FENCE, group(&self.moved)],
+            // One update that lost its order loses it on both sides, and a test shows one of them.
+            Change::Earlier | Change::Later if UPDATES.contains(&group(&self.crossed)) => {
+                return format!("Unordered {}", group(&self.crossed));
             }
             Change::Earlier | Change::Later => vec![group(&self.crossed)],
             Change::Incoherent => vec![&*self.crossed, &*self.moved],
@@ -115,6 +130,12 @@ impl Mechanism {
         self.fault(false) == other.fault(false)
     }
 
+    /// Whether the code has all accesses in their places, so that it is an operation that does not
+    /// order them.
+    fn is_in_place(&self) -> bool {
+        matches!(self.change, Change::Earlier | Change::Later)
+    }
+
     /// Sets the pass that is shown to be at fault. A pass on intermediate code is the same for every
     /// target, and one on machine code for every selector of instructions.
     pub fn shown(&mut self, pass: &str, is_of_target: bool) {
@@ -132,6 +153,8 @@ impl Mechanism {
             Change::Load => format!("{access} becomes a load"),
             Change::Store => format!("{access} becomes a store"),
             Change::Removed => format!("{access} is removed"),
+            Change::Plain => format!("{access} becomes a plain one"),
+            Change::Narrow => format!("{access} has too narrow a scope"),
             Change::Earlier => format!("{operation} does not order {}", after(&access, "earlier")),
             Change::Later => format!("{operation} does not order {}", after(&access, "later")),
             Change::Split => format!("{access} becomes several smaller ones"),
@@ -166,10 +189,13 @@ fn is_fence(words: &str) -> bool {
     words.ends_with(FENCE)
 }
 
+/// The operations that read and write.
+const UPDATES: [&str; 2] = ["compare-exchange", "read-modify-write"];
+
 /// The group of an access or operation. Loads and stores are one.
 fn group(words: &str) -> &'static str {
-    let all = ["compare-exchange", "read-modify-write", FENCE];
-    all.into_iter().find(|group| words.ends_with(group)).unwrap_or("access")
+    let mut all = UPDATES.into_iter().chain([FENCE]);
+    all.find(|group| words.ends_with(group)).unwrap_or("access")
 }
 
 /// Words with their article.

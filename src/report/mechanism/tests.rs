@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::evidence::{Edge, Event, Evidence, Execution, Failed};
+use litmake_litmus::scopes::Level;
 
 /// An execution from lines `THREAD ID CODE | EVENT`, with communication and one failed cycle.
 fn run(lines: &str, rf: &[(&str, &str)], cycle: &str) -> Execution {
@@ -174,6 +175,84 @@ fn an_order_that_is_lost_in_place_is_that_of_an_operation() {
             "gcc: a release store does not order an earlier relaxed store",
         ]
     );
+}
+
+/// Message passing by an update that acquires and releases, which is one of the two threads' side.
+fn updated(thread: u16, code: &str, narrow: &[Level]) -> Mechanism {
+    let (source, rf, cycle) = match thread {
+        0 => (
+            "0 b s | W(RLX,A)[x]=1\n0 c u | RW(ACQ_REL,A)[y]=0->1\n\
+             1 d l | R(ACQ,A)[y]=1\n1 e l | R(RLX,A)[x]=0",
+            ("c", "d"),
+            "b c d e",
+        ),
+        _ => (
+            "0 b s | W(RLX,A)[x]=1\n0 c s | W(REL,A)[y]=1\n\
+             1 d u | RW(ACQ_REL,A)[y]=1->2\n1 e l | R(RLX,A)[x]=0",
+            ("c", "d"),
+            "b c d e",
+        ),
+    };
+    let target = Some(run(code, &[], ""));
+    let evidence =
+        Evidence { source: Some(run(source, &[rf], cycle)), target, ..Evidence::default() };
+    let objects = Objects { narrow: narrow.to_vec(), ..Objects::default() };
+    let mut all = told(&evidence, &objects);
+    all.retain(|(t, _)| *t == Some(thread));
+    all.remove(0).1
+}
+
+/// A test shows one side of an update that lost its order, and another test the other.
+#[test]
+fn an_update_that_lost_its_order_is_one_bug_on_both_sides() {
+    let earlier =
+        "0 b st | W[x]=1\n0 c amo | R[y]=0\n0 d amo | W[y]=1\n1 e l | R[y]=1\n1 f l | R[x]=0";
+    let later =
+        "0 b st | W[x]=1\n0 c st | W[y]=1\n1 d amo | R[y]=1\n1 e amo | W[y]=2\n1 f l | R[x]=0";
+    let (earlier, later) = (updated(0, earlier, &[]), updated(1, later, &[]));
+    assert_eq!((earlier.change, later.change), (Change::Earlier, Change::Later));
+    assert_eq!(earlier.key(), later.key());
+    assert!(later.said("gcc").contains("does not order a later relaxed load"));
+}
+
+/// A target makes one barrier of every operation that releases.
+#[test]
+fn a_barrier_that_does_not_suffice_is_one_bug_whatever_it_is_for() {
+    let code = |update: &str| {
+        format!("0 b st | W[x]=1\n0 c wb | F(WB)\n{update}1 e l | R[y]=1\n1 f l | R[x]=0")
+    };
+    let update = updated(0, &code("0 d amo | R[y]=0\n0 e amo | W[y]=1\n"), &[]);
+    assert!(update.fenced && update.change == Change::Earlier, "{update:?}");
+    let of = |crossed: &str| Mechanism { crossed: crossed.into(), ..update.clone() }.key();
+    assert_eq!(update.key(), of("release store"));
+    assert_eq!(update.key(), of("release fence"));
+    let without = Mechanism { fenced: false, ..update.clone() };
+    assert_ne!(update.key(), without.key());
+}
+
+/// In place, but among too few threads, or plain: that is the fault, and not an order.
+#[test]
+fn an_access_of_a_narrow_scope_and_a_plain_one_say_so() {
+    let code = |update: &str, store: &str| {
+        format!(
+            "0 b st | W({store},NONPRIV)[x]=1\n0 c u | R({update},NONPRIV)[y]=0\n\
+             0 d u | W({update},NONPRIV)[y]=1\n1 e l | R(ACQ,A,DV,NONPRIV)[y]=1\n\
+             1 f l | R(RLX,A,DV,NONPRIV)[x]=0"
+        )
+    };
+    let (atomic, narrow) = ("RLX,A,DV", [Level::Subgroup, Level::Workgroup]);
+    let of = |update: &str, store: &str, narrow: &[Level]| {
+        updated(0, &code(update, store), narrow).said("LLVM")
+    };
+    let ordered = "ACQ_REL,A,WG";
+    let scope = "LLVM: an acquire-release read-modify-write has too narrow a scope";
+    assert_eq!(of(ordered, atomic, &narrow), scope);
+    // All threads share the workgroup, or the order is lost as well.
+    let order =
+        "LLVM: an acquire-release read-modify-write does not order an earlier relaxed store";
+    assert_eq!(of(ordered, atomic, &[]), order);
+    assert_eq!(of("RLX,A,WG", atomic, &narrow), order);
+    assert_eq!(of(ordered, "DV", &narrow), "LLVM: a relaxed store becomes a plain one");
 }
 
 /// A load before a release fence, in code that has the fence before or behind the load.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Change, FAILING, FENCE, Mechanism, PLAIN, WIDE};
 use crate::evidence::{Event, Evidence, Execution, Failed};
+use litmake_litmus::scopes::Level;
 
 /// What the executions of a source do not say of its accesses.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Objects {
     pub wide: BTreeSet<String>,
     /// The locations that each access reads or writes as a whole: no structures, no arrays.
     pub scalars: BTreeSet<String>,
+    /// The scopes of a GPU that do not have all threads of the code.
+    pub narrow: Vec<Level>,
     /// An access of the source, by what makes it special, for results that tell nothing else:
     /// `128-bit access`, `read-modify-write`.
     pub special: String,
@@ -72,6 +75,16 @@ impl<'a> Op<'a> {
 
     fn releases(&self) -> bool {
         self.read.is_none_or(|_| self.written.is_some()) && self.has(&["REL", "ACQ_REL", "SC"])
+    }
+
+    /// Whether it is a plain access of SPIR-V, which marks atomic ones.
+    fn is_plain(&self) -> bool {
+        self.has(&["NONPRIV"]) && !self.has(&["A"])
+    }
+
+    /// The scope that it names.
+    fn scope(&self) -> Option<Level> {
+        self.tags.iter().find_map(|tag| Level::named(&tag.to_lowercase()))
     }
 
     /// The operation in words: `plain load`, `failing acquire compare-exchange`.
@@ -184,9 +197,8 @@ pub fn told(evidence: &Evidence, objects: &Objects) -> Vec<(Option<u16>, Mechani
     };
     let mut all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
     let mut out = all.find(|list| !list.is_empty()).unwrap_or_default();
-    let in_place = |m: &Mechanism| matches!(m.change, Change::Earlier | Change::Later);
-    if out.iter().any(|(_, m)| !in_place(m)) {
-        out.retain(|(_, m)| !in_place(m));
+    if out.iter().any(|(_, m)| !m.is_in_place()) {
+        out.retain(|(_, m)| !m.is_in_place());
     }
     out
 }
@@ -238,7 +250,12 @@ fn of_failed(
         // Only a fence of the source makes one where all accesses are weak.
         let is_weak = |op: &Op| op.is_fence() || op.has(&["NA", "RLX"]);
         let moved = ops.iter().all(is_weak).then(|| across(own.0, own.1, &made)).flatten();
-        Some((Some(way.0), moved.or_else(|| between(own.0, own.1))?))
+        let mut mechanism = moved.or_else(|| between(own.0, own.1))?;
+        if mechanism.is_in_place() {
+            mechanism.fenced = fences(own.1, &made).next().is_some();
+            mechanism = weaker(own.0, own.1, &made, objects).unwrap_or(mechanism);
+        }
+        Some((Some(way.0), mechanism))
     };
     ways(source, failed).into_iter().filter_map(one).collect()
 }
@@ -339,17 +356,25 @@ fn around(ops: &[Op], first: usize, last: usize, run: &Execution) -> (usize, usi
     (from.unwrap_or(first), to.unwrap_or(last))
 }
 
+/// The barriers that code has between the first and the last of some accesses.
+fn fences<'a>(found: &'a [Found], made: &'a [Op]) -> impl Iterator<Item = usize> + 'a {
+    let ends = found.first().zip(found.last());
+    (0..made.len()).filter(move |n| {
+        made[*n].is_fence()
+            && ends.is_some_and(|(before, behind)| before.is_before(*n) && behind.is_behind(*n))
+    })
+}
+
 /// The mechanism of an access that left its side of a fence: the code has no fence between the first
 /// and the last of some operations, and has one on the other side of one of them.
 fn across(ops: &[Op], found: &[Found], made: &[Op]) -> Option<Mechanism> {
     let fence = ops.iter().find(|op| op.is_fence())?;
     let (first, last) = (ops.first()?, ops.last()?);
     let (before, behind) = (found.first()?, found.last()?);
-    let fences: Vec<usize> = (0..made.len()).filter(|n| made[*n].is_fence()).collect();
-    let is_between = |n: &usize| before.is_before(*n) && behind.is_behind(*n);
-    if first.is_fence() || last.is_fence() || fences.iter().any(is_between) {
+    if first.is_fence() || last.is_fence() || fences(found, made).next().is_some() {
         return None;
     }
+    let fences: Vec<usize> = (0..made.len()).filter(|n| made[*n].is_fence()).collect();
     let (change, moved) = if fences.iter().any(|n| before.is_behind(*n)) {
         (Change::Below, first)
     } else if fences.iter().any(|n| behind.is_before(*n)) {
@@ -358,6 +383,26 @@ fn across(ops: &[Op], found: &[Found], made: &[Op]) -> Option<Mechanism> {
         return None;
     };
     Some(Mechanism { change, moved: moved.words(), crossed: fence.words(), ..Mechanism::default() })
+}
+
+/// The mechanism of an access that is in its place and whole, but plain, or atomic among too few
+/// threads. One that also lost its order is a matter of order.
+fn weaker(ops: &[Op], found: &[Found], made: &[Op], objects: &Objects) -> Option<Mechanism> {
+    let atomic = ops.iter().zip(found).filter(|(op, _)| !op.is_fence() && !op.has(&["NA"]));
+    let change = |(op, found): (&Op, &Found)| {
+        let code: Vec<&Op> = found.places().map(|at| &made[at]).collect();
+        let is_narrow = |code: &&Op| {
+            let is_unordered = code.has(&["RLX"]) && (op.acquires() || op.releases());
+            code.scope().is_some_and(|scope| objects.narrow.contains(&scope)) && !is_unordered
+        };
+        if code.iter().any(|code| code.is_plain()) {
+            return Some((Change::Plain, op.words()));
+        }
+        let is_narrow = op.scope().is_none() && code.iter().any(is_narrow);
+        is_narrow.then(|| (Change::Narrow, op.words()))
+    };
+    let (change, moved) = atomic.into_iter().find_map(change)?;
+    Some(Mechanism { change, moved, ..Mechanism::default() })
 }
 
 /// The mechanism that lost the order of the first and the last of some operations of a thread.

@@ -227,7 +227,6 @@ impl Investigator<'_> {
             if search.forms > FORMS {
                 return Looked::Waits;
             }
-            return self.described(found, stage, run.example(stage, finding), way);
         }
         let hidden = way.as_ref().is_some_and(|way| {
             let test = self.source(&way.0, &finding, run);
@@ -236,6 +235,15 @@ impl Investigator<'_> {
         let kind = (finding.class, finding.family.clone());
         if let (true, Some(bug)) = (hidden, search.survivors.get(&kind)) {
             return Looked::Is(count(found, *bug, &finding));
+        }
+        if most == 0 {
+            let finding = run.example(stage, finding);
+            if !hidden {
+                return self.described(found, stage, finding, way);
+            }
+            let bug = add_hidden(found, stage, finding);
+            search.survivors.insert(kind, bug);
+            return Looked::Is(bug);
         }
         let tried = search.tried.entry(stage).or_default();
         if *tried >= most {
@@ -253,14 +261,9 @@ impl Investigator<'_> {
         };
         if hidden {
             let reduced = smaller.reduced;
-            let finding = Finding {
-                reproducer: reduced.source.clone(),
-                reduced: Some(reduced),
-                cause: hidden::CAUSE.to_string(),
-                mechanism: Some(hidden::mechanism()),
-                ..finding
-            };
-            let bug = add(found, stage, finding, &|_| hidden::CAUSE.to_string());
+            let reproducer = reduced.source.clone();
+            let finding = Finding { reproducer, reduced: Some(reduced), ..finding };
+            let bug = add_hidden(found, stage, finding);
             search.survivors.insert(kind, bug);
             return Looked::Is(bug);
         }
@@ -616,6 +619,12 @@ fn add(
     let (test, profiles, outcomes) =
         (finding.test.clone(), finding.profiles.clone(), finding.outcomes.clone());
     found.bugs.add(&id, (&test, &profiles), &outcomes, || finding)
+}
+
+/// Adds a finding of the bug that `hidden` recognises.
+fn add_hidden(found: &mut Collected, stage: usize, finding: Finding) -> usize {
+    let (cause, mechanism) = (hidden::CAUSE.to_string(), Some(hidden::mechanism()));
+    add(found, stage, Finding { cause, mechanism, ..finding }, &|_| hidden::CAUSE.to_string())
 }
 
 /// Whether a test shows the same kind of difference as a finding. A difference that a weaker model

@@ -9,10 +9,13 @@ use super::{Chain, Investigator};
 use crate::verdict::Verdict;
 use litmake_base::diag::Source;
 use litmake_base::failure::Failure;
+use litmake_litmus::c::ast::{Expr, ExprKind, Function};
+use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::c::types::size_of;
+use litmake_litmus::scopes::{Level, Scopes};
 use litmake_litmus::{self as litmus, Arch, Body, Test, Type};
 use litmake_profile::Profile;
-use litmake_reduce::core::strengthened;
+use litmake_reduce::core::{strengthened, surest};
 use litmake_report::mechanism::{Change, Mechanism, Objects, told};
 use litmake_report::{Class, Finding, State};
 
@@ -42,13 +45,12 @@ fn back_end(profile: &Profile) -> String {
     }
 }
 
-/// What the text of a source says of its objects.
-fn objects(source: &str) -> Objects {
+/// What a source says of its objects.
+fn objects(source: &Test) -> Objects {
     let mut out = Objects::default();
-    let Ok(test) = litmus::read(&Source::new("test", source)) else { return out };
     let mut sizes = Vec::new();
-    let functions = test.threads.iter().filter_map(Body::function);
-    for param in functions.flat_map(|f| &f.params) {
+    let functions: Vec<&Function> = source.threads.iter().filter_map(Body::function).collect();
+    for param in functions.iter().flat_map(|f| &f.params) {
         let Type::Pointer(to) = param.ty.bare() else { continue };
         if matches!(to.bare(), Type::Struct(_) | Type::Array(..)) {
             continue;
@@ -61,15 +63,34 @@ fn objects(source: &str) -> Objects {
         sizes.push(size);
     }
     let has = |size: u64| sizes.contains(&size);
+    let calls = |is: &dyn Fn(&[Kind]) -> bool| {
+        functions.iter().copied().chain(&source.helpers).any(|f| {
+            let mut found = false;
+            let mut is_it = |e: &Expr| {
+                let ExprKind::Call(name, _) = &e.kind else { return false };
+                orders(name).is_some_and(|(_, kinds)| is(kinds))
+            };
+            f.each_expr(&mut |e| found |= e.any(&mut is_it));
+            found
+        })
+    };
     out.special = match () {
         () if has(16) => "128-bit access",
         () if has(1) || has(2) => "8- or 16-bit access",
-        () if source.contains("compare_exchange") => "compare-exchange",
-        () if source.contains("fetch_") || source.contains("exchange") => "read-modify-write",
+        () if calls(&|kinds| kinds == [Kind::Both, Kind::Load]) => "compare-exchange",
+        () if calls(&|kinds| kinds == [Kind::Both]) => "read-modify-write",
         () => "access",
     }
     .to_string();
     out
+}
+
+/// The scopes that do not have all threads of a test.
+fn narrow(code: &Test) -> Vec<Level> {
+    let threads = code.threads.len();
+    let scopes = code.scopes.clone().unwrap_or_else(|| Scopes::apart(threads));
+    let is_narrow = |level: &Level| (1..threads).any(|t| !scopes.share(*level, 0, t));
+    Level::ALL.into_iter().filter(is_narrow).collect()
 }
 
 impl Investigator<'_> {
@@ -88,7 +109,9 @@ impl Investigator<'_> {
         }
         let models = (&finding.model_source, &finding.model_target);
         let evidence = explain(self.models, (source, models.0), (target, models.1), wrong);
-        let objects = objects(source);
+        let read = |text: &str| litmus::read(&Source::new("test", text)).ok();
+        let mut objects = read(source).map(|test| objects(&test)).unwrap_or_default();
+        objects.narrow = read(target).map(|test| narrow(&test)).unwrap_or_default();
         let all = evidence.as_ref().map(|e| told(e, &objects)).unwrap_or_default();
         all.into_iter().map(|(t, m)| (t, Mechanism { target: place.clone(), ..m })).collect()
     }
@@ -142,11 +165,16 @@ impl Investigator<'_> {
             return Some(first);
         }
         let test = litmus::read(&Source::new(finding.test.clone(), source)).ok()?;
-        let blamed = all.into_iter().find(|(thread, _)| {
-            let strong = thread.and_then(|t| strengthened(&test, &[usize::from(t)]));
-            let verdict = strong.and_then(|test| self.verdicts(&way.0, &way.1, &[test]).pop());
-            verdict.is_some_and(|verdict| shows(&verdict, finding))
-        });
+        let mut ask = |tests: &[Test]| -> Vec<bool> {
+            let verdicts = self.verdicts(&way.0, &way.1, tests);
+            verdicts.iter().map(|verdict| shows(verdict, finding)).collect()
+        };
+        let mut blamed: Vec<usize> = all.iter().filter_map(|(t, _)| t.map(usize::from)).collect();
+        blamed.dedup();
+        blamed.retain(|t| strengthened(&test, &[*t]).is_some_and(|test| ask(&[test]) == [true]));
+        let blamed = surest(&test, blamed, &mut ask);
+        let is_blamed = |t: &Option<u16>| t.is_some_and(|t| blamed.contains(&usize::from(t)));
+        let blamed = all.into_iter().find(|(thread, _)| is_blamed(thread));
         Some(blamed.map_or(first, |(_, mechanism)| mechanism))
     }
 }

@@ -106,6 +106,55 @@ fn kernel_tests_have_certificates() {
     assert!(taken > 10, "{taken}");
 }
 
+/// A recursion that takes away what it has so far, as the kernel's model matches the ends of sections. It is decided
+/// before the search, or else no certificate is confirmed.
+#[test]
+fn recursions_that_shrink_are_decided_before_the_search() {
+    let text = "sections
+include \"cos.cat\"
+let rec opens = DMB.LD \\ domain(pairs) and closes = DMB.ST \\ range(pairs)
+and ends = opens | closes and inside = [ends]; po; [ends]
+and pairs = pairs | (([opens]; po; [closes]) \\ (inside; inside))
+acyclic (po; pairs; po) | po-loc | rf | co | fr as kept
+";
+    let path = std::env::temp_dir().join(format!("sections-{}.cat", std::process::id()));
+    std::fs::write(&path, text).expect("a temporary file");
+    let model = model(path.to_str().expect("a name"), Arch::AArch64);
+    std::fs::remove_file(&path).expect("it is there");
+    let test = |[a, b, c, d]: [&str; 4]| {
+        read(&format!(
+            "AArch64 LB
+{{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; 0:X2=1; 1:X2=1; }}
+ P0 | P1 ;
+ LDR W0,[X1] | LDR W0,[X1] ;
+ {a} | DMB LD ;
+ {b} | DMB LD ;
+ {c} | DMB ST ;
+ {d} | DMB ST ;
+ STR W2,[X3] | STR W2,[X3] ;
+exists (0:X0=1 /\\ 1:X0=1)
+"
+        ))
+    };
+    // What is inside a pair that is matched is not in the way; what is outside keeps no order.
+    let (begin, end) = ("DMB LD", "DMB ST");
+    for (code, states) in [
+        ([begin, begin, end, end], 3),
+        ([end, begin, end, begin], 3),
+        ([end, end, begin, begin], 4),
+    ] {
+        let (_, confirmed) = certified(&test(code), &model).expect("a certificate");
+        assert_eq!(confirmed.outcomes.len(), states, "{code:?}");
+    }
+    let searched = "test t\nmodel m\nthread\npath\nstep base rf\nstep base all\nstep var 0 0\n\
+                    step minus 1 2\nstep inter 3 0\nstep fix 0 0\nrecursion 4\n\
+                    check require is empty 5\n";
+    let Err(Wrong(wrong)) = prove(searched, &|| false) else {
+        panic!("it is decided by no search")
+    };
+    assert!(wrong.contains("takes away what a recursion has"), "{wrong}");
+}
+
 /// Tests of folders, each under its dialect's default model, where a variable names folders.
 #[test]
 fn tests_of_folders_have_certificates() {
