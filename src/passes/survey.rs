@@ -308,6 +308,12 @@ fn histories(printed: &str, frames: &[Frame]) -> Vec<Option<History>> {
     units.into_iter().map(Following::finish).collect()
 }
 
+/// A function without its attributes, which change nothing by themselves.
+fn code(function: &Function) -> impl PartialEq {
+    let Function { params, heads, returns, blocks, attributes: _ } = function;
+    (params, heads, returns, blocks)
+}
+
 /// A unit while its history is read.
 struct Following {
     frame: Frame,
@@ -333,7 +339,7 @@ impl Following {
     ) {
         let mut changed = false;
         for (name, function) in functions {
-            changed |= self.functions.get(&name) != Some(&function);
+            changed |= self.functions.get(&name).is_none_or(|known| code(known) != code(&function));
             self.is_known &= names_only(&function, header);
             self.functions.insert(name, function);
         }

@@ -1,8 +1,7 @@
 //! Which events a model needs. An event may be left out if the outcomes are the same without it.
 //!
 //! The events that a model cannot tell missing are derived from its plan ([`derive`]); where the plan does not show it,
-//! the events stay. For some built-in models this module has an argument instead; that each exception in it
-//! is needed, and no other, tests show on random programs. It does not know programs.
+//! the events stay. That each exception is needed, tests show on random programs. It does not know programs.
 
 mod automaton;
 mod derive;
@@ -42,49 +41,6 @@ impl Excepted {
     }
 }
 
-/// Whether a built-in model can see private memory, for the models for which [`derive`] does not show it, with the
-/// argument.
-///
-/// Only accesses without annotations, at addresses that depend on no read, are candidates for
-/// being left out. Their reads-from, coherence and from-reads stay in one thread and agree with
-/// program order, so axioms about them hold. So a model sees a private event P only if an order
-/// X -> P -> Y orders X and Y that are unordered without P. X and Y are in P's thread, since
-/// nothing in another thread communicates with P. The question for each model is therefore: if X and Y
-/// are ordered through private events, are they ordered without them? Dependencies through
-/// private memory are kept as direct ones from X to Y, like those through registers.
-fn argued(model: &str) -> Option<Excepted> {
-    match model {
-        // Program order is part of happens-before, which is transitive. A private access is not
-        // atomic, so that it synchronises with nothing, and its reads-from and coherence stay in its
-        // thread. The order of sequentially consistent accesses looks at accesses of that
-        // annotation, at happens-before, and at what communicates between threads.
-        "llvm" | "llvm-lb" | "llvm-undef" => Some(Excepted::default()),
-        // A private access is not atomic, so that it synchronizes with nothing. Happens-before has it by program
-        // order, which is transitive, and by semantics that list its storage class: what they order before it and
-        // after it they order directly. Availability and visibility operations do not go through an access without
-        // annotations. The order of sequentially consistent operations goes through it by program order, or by
-        // communication within its thread, which agrees with program order. It has no race.
-        "spirv" | "spirv-opencl" => Some(Excepted::default()),
-        // Program order is part of causality order, which is transitive. A private access is weak, so that
-        // it is in no pattern, and its reads-from and coherence stay in its thread.
-        "ptx" => Some(Excepted::default()),
-        // A read X comes before a private write by a dependency. A Y that comes after this write
-        // and not after X is ordered by a fence for writes alone; threads with such a fence are
-        // excepted. A private read comes after X by a dependency through memory. What this read
-        // orders, X orders as well, except by dependencies, which are kept. Control
-        // dependencies order writes: the private one and all later ones alike. `cc` contains dependencies but no
-        // program order at one place. It also contains all that comes after an access whose address depends on a
-        // read: a private read that comes there is ordered after the first read, and what a branch on it and an ISB
-        // order after it is, too. For threads without a fence that orders everything this is derived in a test.
-        "armv7" => Some(Excepted { addressed: true, ..Excepted::unless(STORES) }),
-        // As for Armv7, with EIEIO as the fence for writes alone, and ISYNC. But `cc` contains program order
-        // at one place, too: a place that is written twice passes on the order of its first content,
-        // though no value flows.
-        "ppc" => Some(Excepted { unless: tag::EIEIO, once: true, addressed: true }),
-        _ => None,
-    }
-}
-
 /// What [`derive`] shows for large built-in models, with more runs than a process has time for. A test derives it anew.
 fn derived(model: &str) -> Option<Excepted> {
     match model {
@@ -100,6 +56,12 @@ fn derived(model: &str) -> Option<Excepted> {
                 | tag::NoRet,
         )),
         "aarch32" => Some(Excepted::unless(STORES)),
+        // What comes after an access whose address depends on a read is ordered after that read: so is a private read,
+        // and what a branch on it and an ISB order after it.
+        "armv7" => Some(Excepted { addressed: true, ..Excepted::unless(STORES.with(ARM_FULL)) }),
+        // The same with ISYNC. A place that is written twice passes on the order of its first content, too, though no
+        // value flows.
+        "ppc" => Some(Excepted { unless: tag::EIEIO.with(PPC_FULL), once: true, addressed: true }),
         _ => None,
     }
 }
@@ -111,6 +73,16 @@ const STORES: Tags = tag::ARM_DMB_ST
     .with(tag::ARM_DSB_ISHST)
     .with(tag::DMB_OSHST)
     .with(tag::DSB_OSHST);
+
+/// Fences that order everything, as Armv7's and Power's models have them: the derivation does not end at their
+/// propagation order, so threads with one keep their private events.
+const ARM_FULL: Tags = tag::DMB
+    .with(tag::ARM_DMB_ISH)
+    .with(tag::DMB_OSH)
+    .with(tag::DSB)
+    .with(tag::ARM_DSB_ISH)
+    .with(tag::DSB_OSH);
+const PPC_FULL: Tags = tag::PPC_SYNC.with(tag::LWSYNC);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Visible {
@@ -156,8 +128,7 @@ impl Private {
             Some("const-write") => Some(arch.default_model()),
             name => name,
         };
-        let known = name.and_then(|name| derived(name).or_else(|| argued(name)));
         let now = || derive::left_out(plan, arch, Excepted::default(), derive::MOST_RUNS);
-        known.or_else(now).map_or(Private::Events, Private::LeftOut)
+        name.and_then(derived).or_else(now).map_or(Private::Events, Private::LeftOut)
     }
 }
