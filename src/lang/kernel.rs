@@ -110,7 +110,7 @@ const ABSENT: [(&str, &str); 4] = [
 /// Declares every local of a test of the kernel's primitives. Such tests may assign to undeclared locals,
 /// which are `int`s; compilers want declarations. Other tests stay as they are.
 pub fn declared(mut test: Test) -> Test {
-    if !functions(&test).any(|f| called(f, &is_primitive).is_some()) {
+    if !test.functions().any(|f| called(f, &is_primitive).is_some()) {
         return test;
     }
     for body in &mut test.threads {
@@ -148,7 +148,7 @@ fn is_primitive(name: &str) -> bool {
 
 /// Prepares a test for a compiler: writes out the waits for grace periods, or refuses the test.
 pub fn prepare(test: &Test) -> Result<Test, Failure> {
-    for f in functions(test) {
+    for f in test.functions() {
         if let Some(name) = called(f, &|name| absent(name).is_some()) {
             return Err(refused(&name, absent(&name).unwrap_or_default()));
         }
@@ -162,14 +162,6 @@ fn absent(name: &str) -> Option<&'static str> {
 
 fn refused(name: &str, why: &str) -> Failure {
     Failure::unsupported(format!("`{name}` is not in the kernel's headers: {why}"))
-}
-
-fn functions(test: &Test) -> impl Iterator<Item = &Function> {
-    let threads = test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    threads.chain(&test.helpers)
 }
 
 /// The first call of a wanted function.
@@ -190,7 +182,7 @@ fn called(f: &Function, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
 
 /// Whether a thread's code depends on the other threads of its test, as a wait for their sections does.
 pub fn waits(test: &Test) -> bool {
-    functions(test).any(|f| called(f, &grace::waits).is_some())
+    test.functions().any(|f| called(f, &grace::waits).is_some())
 }
 
 /// Grace periods. In a kernel that preempts nobody, a thread is in a quiescent state before it begins, after it ends and

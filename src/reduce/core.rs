@@ -37,18 +37,8 @@ pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bo
     if n < 2 || test.arch != Arch::C {
         return all();
     }
-    let watched: Vec<(usize, Test)> =
-        (0..n).filter_map(|t| Some((t, strengthened(test, &[t])?))).collect();
-    let asked: Vec<Test> = watched.iter().map(|(_, test)| test.clone()).collect();
-    let mut blamed: Vec<(usize, Test)> = watched
-        .into_iter()
-        .zip(shows(&asked))
-        .filter(|(_, shows)| *shows)
-        .map(|(w, _)| w)
-        .collect();
-    let sure = surest(test, blamed.iter().map(|(t, _)| *t).collect(), shows);
-    blamed.retain(|(t, _)| sure.contains(t));
     // If several threads are to blame, each alone, they usually are for the same reason.
+    let blamed = blamed(test, (0..n).collect(), shows);
     let first = blamed.into_iter().min_by_key(|(t, test)| key(test, Some(*t)));
     let Some((thread, watched)) = first else { return all() };
     let best = descend(&watched, budget, &|test| smaller_beside(test, thread), shows);
@@ -164,6 +154,23 @@ pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
         });
     }
     super::read_again(&out)
+}
+
+/// The threads of some that are to blame, each with the test that shows it: the difference shows if all others are as
+/// strong as possible.
+pub fn blamed(
+    test: &Test,
+    threads: Vec<usize>,
+    shows: &mut dyn FnMut(&[Test]) -> Vec<bool>,
+) -> Vec<(usize, Test)> {
+    let watched: Vec<(usize, Test)> =
+        threads.into_iter().filter_map(|t| Some((t, strengthened(test, &[t])?))).collect();
+    let asked: Vec<Test> = watched.iter().map(|(_, test)| test.clone()).collect();
+    let shown = watched.into_iter().zip(shows(&asked)).filter(|(_, shows)| *shows);
+    let mut blamed: Vec<(usize, Test)> = shown.map(|(watched, _)| watched).collect();
+    let sure = surest(test, blamed.iter().map(|(t, _)| *t).collect(), shows);
+    blamed.retain(|(t, _)| sure.contains(t));
+    blamed
 }
 
 /// The largest number of updates that the threads beside a blamed one may have.

@@ -307,7 +307,7 @@ fn what_is_not_understood_is_named() {
         ("%r = load atomic i32, ptr @x syncscope(\"agent\") acquire", "agent"),
         ("%r = atomicrmw fmaximum ptr @x, float 1.0 seq_cst", "fmaximum"),
         ("%r = sitofp i32 1 to bfloat", "rounded once"),
-        // Beside plain vectors, which are accessed by lanes, it would be torn.
+        // The operand is a number or a vector.
         ("%r = atomicrmw fadd ptr @x, [2 x half] zeroinitializer seq_cst", "aggregates"),
         ("%r = load fp128, ptr @x", "fp128"),
     ] {

@@ -6,17 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::emit::shared_locations;
+use litmake_litmus::Test;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
-use litmake_litmus::{Body, Test};
 
 /// Locations that are declared `const`, and those that no thread writes.
 pub fn only_read(test: &Test) -> Vec<String> {
     let mut written = BTreeSet::new();
-    let threads = test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    for f in threads.chain(&test.helpers) {
+    for f in test.functions() {
         function(f, &mut written);
     }
     shared_locations(test)

@@ -4,17 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use litmake_litmus::c::ast::{ExprKind, Function};
-use litmake_litmus::{Body, Place, Prop, Test, Type};
-
-/// The functions of a C test: its threads and what they call.
-fn functions(test: &Test) -> impl Iterator<Item = &Function> {
-    let threads = test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    threads.chain(&test.helpers)
-}
+use litmake_litmus::c::ast::ExprKind;
+use litmake_litmus::{Place, Prop, Test, Type};
 
 /// The variables of a test with their types: locations that the initial state declares with a type,
 /// that some function names, and whose name no function declares. In a function such a name is the object
@@ -29,7 +20,7 @@ pub fn variables(test: &Test) -> Vec<(String, Type)> {
         return Vec::new();
     }
     let (mut named, mut declared) = (BTreeSet::new(), BTreeSet::new());
-    for f in functions(test) {
+    for f in test.functions() {
         declared.extend(f.params.iter().map(|p| p.name.as_str()));
         f.each_declarator(&mut |d, _| {
             declared.insert(d.name.as_str());

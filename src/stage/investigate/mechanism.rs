@@ -1,6 +1,7 @@
 //! Asks for the mechanism of a difference: finds an execution of the source and one of the code, and
 //! the thread to blame. What two executions tell is the business of `report::mechanism`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::bugs::shows;
@@ -9,13 +10,13 @@ use super::{Chain, Investigator};
 use crate::verdict::Verdict;
 use litmake_base::diag::Source;
 use litmake_base::failure::Failure;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function};
+use litmake_litmus::c::ast::{Expr, ExprKind};
 use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::scopes::{Level, Scopes};
 use litmake_litmus::{self as litmus, Arch, Body, Test, Type};
 use litmake_profile::Profile;
-use litmake_reduce::core::{strengthened, surest};
+use litmake_reduce::core::blamed;
 use litmake_report::mechanism::{Change, Mechanism, Objects, told};
 use litmake_report::{Class, Finding, State};
 
@@ -49,8 +50,7 @@ fn back_end(profile: &Profile) -> String {
 fn objects(source: &Test) -> Objects {
     let mut out = Objects::default();
     let mut sizes = Vec::new();
-    let functions: Vec<&Function> = source.threads.iter().filter_map(Body::function).collect();
-    for param in functions.iter().flat_map(|f| &f.params) {
+    for param in source.threads.iter().filter_map(Body::function).flat_map(|f| &f.params) {
         let Type::Pointer(to) = param.ty.bare() else { continue };
         if matches!(to.bare(), Type::Struct(_) | Type::Array(..)) {
             continue;
@@ -64,7 +64,7 @@ fn objects(source: &Test) -> Objects {
     }
     let has = |size: u64| sizes.contains(&size);
     let calls = |is: &dyn Fn(&[Kind]) -> bool| {
-        functions.iter().copied().chain(&source.helpers).any(|f| {
+        source.functions().any(|f| {
             let mut found = false;
             let mut is_it = |e: &Expr| {
                 let ExprKind::Call(name, _) = &e.kind else { return false };
@@ -169,11 +169,9 @@ impl Investigator<'_> {
             let verdicts = self.verdicts(&way.0, &way.1, tests);
             verdicts.iter().map(|verdict| shows(verdict, finding)).collect()
         };
-        let mut blamed: Vec<usize> = all.iter().filter_map(|(t, _)| t.map(usize::from)).collect();
-        blamed.dedup();
-        blamed.retain(|t| strengthened(&test, &[*t]).is_some_and(|test| ask(&[test]) == [true]));
-        let blamed = surest(&test, blamed, &mut ask);
-        let is_blamed = |t: &Option<u16>| t.is_some_and(|t| blamed.contains(&usize::from(t)));
+        let threads: BTreeSet<usize> = all.iter().filter_map(|(t, _)| t.map(usize::from)).collect();
+        let blamed = blamed(&test, threads.into_iter().collect(), &mut ask);
+        let is_blamed = |t: &Option<u16>| blamed.iter().any(|(b, _)| *t == u16::try_from(*b).ok());
         let blamed = all.into_iter().find(|(thread, _)| is_blamed(thread));
         Some(blamed.map_or(first, |(_, mechanism)| mechanism))
     }
