@@ -163,6 +163,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where the current token begins in the line.
+    pub(crate) fn offset(&self) -> usize {
+        self.start
+    }
+
     /// The text of the current token, for messages.
     pub fn found(&self) -> String {
         match self.tok {
@@ -248,7 +253,7 @@ pub fn target(labels: &Labels, name: &str, from: usize, at: &Cursor) -> Result<L
 
 /// A register as instructions name it: a number that its instruction set gives meaning to, or
 /// at and above [`SYMBOLIC`] a symbolic one (`%x`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct R(pub u16);
 
 /// The number of the first symbolic register; those of an instruction set are below.

@@ -1,130 +1,85 @@
-//! The instructions of AArch32 as data: what a reader of text or of machine code gives, and
-//! what `lower` gives meaning to. Neither spelling nor encoding is known here.
+//! The operands of an AArch32 instruction as data: what a reader of text or of machine code fills in, and
+//! what the meaning of a row reads. Neither spelling nor encoding is known here.
 
-use super::vfp::Vfp;
 use crate::lex::R;
-use litmake_ops::{Label, Tags};
+use crate::machine::Update;
+use litmake_ops::Label;
 
 pub const SP: R = R(13);
 pub const LR: R = R(14);
 pub const PC: R = R(15);
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Insn {
-    pub cond: Cond,
-    pub kind: Kind,
+/// The name of a register that has a number; none for a symbolic one.
+pub fn name_of(reg: R) -> Option<&'static str> {
+    const NAMES: [&str; 16] = [
+        "R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "SP",
+        "LR", "PC",
+    ];
+    NAMES.get(usize::from(reg.0)).copied()
 }
 
+/// A condition, by its number in machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cond {
-    Eq,
-    Ne,
-    Cs,
-    Cc,
-    Mi,
-    Pl,
-    Vs,
-    Vc,
-    Hi,
-    Ls,
-    Ge,
-    Lt,
-    Gt,
-    Le,
-    Al,
-}
+pub struct Cond(pub u8);
 
 impl Cond {
-    pub const NAMES: [(&'static str, Cond); 17] = [
-        ("eq", Cond::Eq),
-        ("ne", Cond::Ne),
-        ("cs", Cond::Cs),
-        ("hs", Cond::Cs),
-        ("cc", Cond::Cc),
-        ("lo", Cond::Cc),
-        ("mi", Cond::Mi),
-        ("pl", Cond::Pl),
-        ("vs", Cond::Vs),
-        ("vc", Cond::Vc),
-        ("hi", Cond::Hi),
-        ("ls", Cond::Ls),
-        ("ge", Cond::Ge),
-        ("lt", Cond::Lt),
-        ("gt", Cond::Gt),
-        ("le", Cond::Le),
-        ("al", Cond::Al),
-    ];
+    pub const EQ: Cond = Cond(0);
+    pub const AL: Cond = Cond(14);
+
+    const NAMES: [&'static str; 15] =
+        ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al"];
 
     pub fn named(name: &str) -> Option<Cond> {
-        Cond::NAMES.iter().find(|(n, _)| *n == name).map(|(_, c)| *c)
+        let name = match name {
+            "hs" => "cs",
+            "lo" => "cc",
+            name => name,
+        };
+        Cond::NAMES.iter().position(|n| *n == name).map(|n| Cond(n as u8))
     }
 
     pub fn name(self) -> &'static str {
-        Cond::NAMES.iter().find(|(_, c)| *c == self).map_or("al", |(n, _)| n)
+        Cond::NAMES.get(usize::from(self.0)).copied().unwrap_or("al")
     }
 
     pub fn inverse(self) -> Cond {
-        match self {
-            Cond::Eq => Cond::Ne,
-            Cond::Ne => Cond::Eq,
-            Cond::Cs => Cond::Cc,
-            Cond::Cc => Cond::Cs,
-            Cond::Mi => Cond::Pl,
-            Cond::Pl => Cond::Mi,
-            Cond::Vs => Cond::Vc,
-            Cond::Vc => Cond::Vs,
-            Cond::Hi => Cond::Ls,
-            Cond::Ls => Cond::Hi,
-            Cond::Ge => Cond::Lt,
-            Cond::Lt => Cond::Ge,
-            Cond::Gt => Cond::Le,
-            Cond::Le => Cond::Gt,
-            Cond::Al => Cond::Al,
-        }
+        if self == Cond::AL { self } else { Cond(self.0 ^ 1) }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataOp {
-    And,
-    Eor,
-    Sub,
-    Rsb,
-    Add,
-    Adc,
-    Sbc,
-    Rsc,
-    Orr,
-    Orn,
-    Bic,
-    Mov,
-    Mvn,
-    Tst,
-    Teq,
-    Cmp,
-    Cmn,
-}
-
-impl DataOp {
-    /// Tests and comparisons have no destination.
-    pub fn is_test(self) -> bool {
-        matches!(self, DataOp::Tst | DataOp::Teq | DataOp::Cmp | DataOp::Cmn)
-    }
-
-    /// Moves have no first operand.
-    pub fn is_move(self) -> bool {
-        matches!(self, DataOp::Mov | DataOp::Mvn)
+impl Default for Cond {
+    fn default() -> Cond {
+        Cond::AL
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shift {
+    #[default]
     Lsl,
     Lsr,
     Asr,
     Ror,
     /// Right by one through the carry.
     Rrx,
+}
+
+impl Shift {
+    /// In the order of machine code.
+    pub const ALL: [Shift; 4] = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror];
+
+    const NAMES: [&'static str; 5] = ["LSL", "LSR", "ASR", "ROR", "RRX"];
+
+    pub fn named(word: &str) -> Option<Shift> {
+        let word = word.to_ascii_uppercase();
+        let word = if word == "ASL" { "LSL" } else { &word };
+        let all = Shift::ALL.into_iter().chain([Shift::Rrx]);
+        all.zip(Shift::NAMES).find(|(_, name)| *name == word).map(|(shift, _)| shift)
+    }
+
+    pub fn name(self) -> &'static str {
+        Shift::NAMES[self as usize]
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +96,7 @@ pub struct Symbol {
     pub off: i64,
 }
 
+/// The flexible second operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     Imm(u32),
@@ -150,6 +106,22 @@ pub enum Operand {
     Address(Symbol),
 }
 
+impl Operand {
+    /// A shifted register; a shift by nothing is no shift.
+    pub fn shifted(rm: R, shift: Shift, amount: Amount) -> Operand {
+        match amount {
+            Amount::Imm(0) if shift != Shift::Rrx => Operand::Reg(rm),
+            amount => Operand::Shifted(rm, shift, amount),
+        }
+    }
+}
+
+impl Default for Operand {
+    fn default() -> Operand {
+        Operand::Imm(0)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     Imm(i64),
@@ -157,238 +129,122 @@ pub enum Offset {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Index {
-    /// The base stays as it is.
-    Offset,
-    Pre,
-    Post,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mem {
     pub base: R,
     pub offset: Offset,
-    pub index: Index,
+    pub update: Update,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unary {
-    Clz,
-    Rev,
-    Rev16,
-    RevSh,
-    Rbit,
+impl Mem {
+    /// A register holds the address.
+    pub fn at(base: R) -> Mem {
+        Mem { base, offset: Offset::Imm(0), update: Update::None }
+    }
 }
 
-/// A bit field of `width` bits from bit `lsb`.
+impl Default for Mem {
+    fn default() -> Mem {
+        Mem::at(R(0))
+    }
+}
+
+/// Something beside registers and memory at registers that an instruction names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    #[default]
+    None,
+    /// An address in machine code.
+    At(u64),
+    /// A line of the thread.
+    Line(Label),
+    /// Memory with a name.
+    Named(Symbol),
+    /// No place but this value, as in `LDR R0,=x` and `.word 1`.
+    Value(Operand),
+}
+
+/// A register of 64 bits of VFP and NEON, or half of one of the first sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub enum V {
+    D(u8),
+    S(u8),
+}
+
+impl V {
+    pub fn bits(self) -> u8 {
+        match self {
+            V::D(_) => 64,
+            V::S(_) => 32,
+        }
+    }
+}
+
+impl Default for V {
+    fn default() -> V {
+        V::D(0)
+    }
+}
+
+/// The operands of an instruction. A row's arguments say which of them count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields {
+    pub cond: Cond,
+    /// Whether it sets the flags because its mnemonic says so.
+    pub flags: bool,
+    /// Registers by their letters in rows: the result, operands, an addend, the amount of a shift, and a
+    /// register or two that memory is loaded into or stored from.
+    pub d: R,
+    pub n: R,
+    pub m: R,
+    pub a: R,
+    pub s: R,
+    pub t: R,
+    pub u: R,
+    /// Which of the alternatives of its spelling it is.
+    pub x: u8,
+    pub y: u8,
+    /// Vector registers.
+    pub f: V,
+    pub g: V,
+    pub imm: u32,
+    /// A part of a register, from bit `lsb`.
     pub lsb: u8,
     pub width: u8,
+    pub rotate: u8,
+    pub operand: Operand,
+    pub mem: Mem,
+    pub place: Place,
+    /// Registers in the order of memory; of vector registers, those of 64 bits.
+    pub list: Vec<R>,
+    /// Whether the base of a list is updated.
+    pub writeback: bool,
+    /// The conditions of an IT block.
+    pub conds: Vec<Cond>,
+    /// The bytes of an element of a vector, where the mnemonic says it.
+    pub size: Option<u8>,
 }
 
-/// The addend of a long product: none, the two registers as one number, or each of the two registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plus {
-    Nothing,
-    Wide,
-    Both,
-}
+impl Fields {
+    /// The register that a letter stands for.
+    pub fn reg(&mut self, letter: u8) -> &mut R {
+        match letter {
+            b'n' => &mut self.n,
+            b'm' => &mut self.m,
+            b'a' => &mut self.a,
+            b's' => &mut self.s,
+            b't' => &mut self.t,
+            b'u' => &mut self.u,
+            _ => &mut self.d,
+        }
+    }
 
-/// Where a block transfer goes: upwards or downwards from the base, which is in it or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
-    Ia,
-    Ib,
-    Da,
-    Db,
-}
+    /// The vector register that a letter stands for.
+    pub fn vector(&mut self, letter: u8) -> &mut V {
+        if letter == b'g' { &mut self.g } else { &mut self.f }
+    }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    Nop,
-    /// Undefined instructions and breakpoints.
-    Trap,
-    /// Makes the next instructions conditional, each with its condition.
-    It(Vec<Cond>),
-    Data {
-        op: DataOp,
-        flags: bool,
-        rd: R,
-        rn: R,
-        operand: Operand,
-    },
-    /// MOVT; without `imm` it sets the top half of a symbol's address, which MOVW has set as a whole.
-    MovTop {
-        rd: R,
-        imm: Option<u16>,
-    },
-    /// `rd = rn * rm`, added to or subtracted from `ra` (`true`: subtracted).
-    Mul {
-        flags: bool,
-        rd: R,
-        rn: R,
-        rm: R,
-        ra: Option<(R, bool)>,
-    },
-    MulLong {
-        flags: bool,
-        signed: bool,
-        plus: Plus,
-        lo: R,
-        hi: R,
-        rn: R,
-        rm: R,
-    },
-    /// The high word of a product. `ra` is the high word of a number that the product is added to or
-    /// (`true`) subtracted from.
-    MulTop {
-        rd: R,
-        rn: R,
-        rm: R,
-        ra: Option<(R, bool)>,
-    },
-    /// Multiplies one half of each of two registers: `tops` says which take the top half. `ra` is added.
-    MulHalf {
-        rd: R,
-        rn: R,
-        rm: R,
-        tops: (bool, bool),
-        ra: Option<R>,
-    },
-    Div {
-        signed: bool,
-        rd: R,
-        rn: R,
-        rm: R,
-    },
-    Unary {
-        op: Unary,
-        rd: R,
-        rm: R,
-    },
-    Extend {
-        signed: bool,
-        from: u8,
-        rotate: u8,
-        rd: R,
-        /// Added to.
-        rn: Option<R>,
-        rm: R,
-    },
-    /// Adds the parts of `bits` bits separately; `Select` reads their carries.
-    AddParts {
-        bits: u8,
-        rd: R,
-        rn: R,
-        rm: R,
-    },
-    /// Takes each byte from `rn` if the carry of its part is set, else from `rm`.
-    Select {
-        rd: R,
-        rn: R,
-        rm: R,
-    },
-    /// Saturates the operand to the nearest number of `bits` bits.
-    Saturate {
-        signed: bool,
-        bits: u8,
-        rd: R,
-        operand: Operand,
-    },
-    Extract {
-        signed: bool,
-        rd: R,
-        rn: R,
-        field: Field,
-    },
-    /// `None` clears.
-    Insert {
-        rd: R,
-        rn: Option<R>,
-        field: Field,
-    },
-    Load {
-        size: u8,
-        signed: bool,
-        tags: Tags,
-        rt: R,
-        mem: Mem,
-    },
-    /// From a place that the code names, such as a literal pool.
-    LoadNamed {
-        size: u8,
-        signed: bool,
-        rt: R,
-        from: Symbol,
-    },
-    Store {
-        size: u8,
-        tags: Tags,
-        rt: R,
-        mem: Mem,
-    },
-    LoadDual {
-        rt: R,
-        rt2: R,
-        mem: Mem,
-    },
-    StoreDual {
-        rt: R,
-        rt2: R,
-        mem: Mem,
-    },
-    LoadBlock {
-        block: Block,
-        base: R,
-        writeback: bool,
-        regs: Vec<R>,
-    },
-    StoreBlock {
-        block: Block,
-        base: R,
-        writeback: bool,
-        regs: Vec<R>,
-    },
-    /// With two registers, of 8 bytes at once.
-    LoadEx {
-        size: u8,
-        tags: Tags,
-        rt: R,
-        rt2: Option<R>,
-        rn: R,
-        offset: i64,
-    },
-    StoreEx {
-        size: u8,
-        tags: Tags,
-        rd: R,
-        rt: R,
-        rt2: Option<R>,
-        rn: R,
-        offset: i64,
-    },
-    Swap {
-        size: u8,
-        rt: R,
-        rt2: R,
-        rn: R,
-    },
-    Fence(Tags),
-    Vfp(Vfp),
-    Branch {
-        target: Label,
-        link: bool,
-    },
-    BranchReg {
-        rm: R,
-        link: bool,
-    },
-    CompareBranch {
-        nonzero: bool,
-        rn: R,
-        target: Label,
-    },
-    /// A word in the code that is no instruction; `None` where it is not understood.
-    Literal(Option<Operand>),
+    /// The alternative that a letter stands for.
+    pub fn choice(&mut self, letter: u8) -> &mut u8 {
+        if letter == b'y' { &mut self.y } else { &mut self.x }
+    }
 }

@@ -1,50 +1,49 @@
-//! The meaning of AArch32 instructions as micro-ops.
+//! What the meanings of AArch32 instructions have in common, as micro-ops.
 //!
 //! It does not know their spelling. Dependencies are those of the Arm ARM and of herd: an instruction whose
 //! condition is false does nothing, and its effects depend on the flags by control inside the instruction.
 
+use super::arg::Arg;
 use super::insn::{
-    Amount, Block, Cond, DataOp, Index, Insn, Kind, LR, Mem, Offset, Operand, PC, Plus, Shift,
-    Symbol, Unary,
+    Amount, Cond, Fields, LR, Mem, Offset, Operand, PC, Place, SP, Shift, Symbol, name_of,
 };
+use super::row::Row;
 use crate::lex::{Names, R};
-use crate::microcode::{Emit, Labels, mask};
+use crate::machine::{Flow, Update};
+use crate::microcode::{Emit, Labels};
 use litmake_base::diag::{Diag, Result};
 use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 
-const W: u8 = 32;
+/// The bits of a register.
+pub const W: u8 = 32;
 
-#[derive(Clone, Copy)]
-pub enum Flag {
-    N,
-    Z,
-    C,
-    V,
-}
+/// The flags.
+const N: &str = "N";
+const Z: &str = "Z";
+const C: &str = "C";
+const V: &str = "V";
+pub const FLAGS: [&str; 4] = [N, Z, C, V];
 
-impl Flag {
-    pub const ALL: [Flag; 4] = [Flag::N, Flag::Z, Flag::C, Flag::V];
-
-    pub fn reg(self, code: &mut Code) -> Reg {
-        let name = match self {
-            Flag::N => "N",
-            Flag::Z => "Z",
-            Flag::C => "C",
-            Flag::V => "V",
-        };
-        code.reg(name, 1, false)
-    }
-}
-
-/// The registers that have names of their own, by number.
-const REGS: [&str; 16] = [
-    "R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "SP", "LR",
-    "PC",
-];
+/// The carries that parallel sums leave, one a byte.
+pub const PART_CARRIES: [&str; 4] = ["GE0", "GE1", "GE2", "GE3"];
 
 pub fn reg_name(reg: R, names: &Names) -> &str {
-    REGS.get(usize::from(reg.0)).copied().unwrap_or_else(|| names.name(reg).unwrap_or("%"))
+    name_of(reg).unwrap_or_else(|| names.name(reg).unwrap_or("%"))
+}
+
+/// An instruction that was read.
+pub struct Insn {
+    pub row: &'static Row,
+    pub fields: Fields,
+}
+
+/// The form of data processing: with both operands; with the last one; with both, and no result but the flags.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Form {
+    Both,
+    Last,
+    Test,
 }
 
 pub struct Lower<'a> {
@@ -57,51 +56,38 @@ pub struct Lower<'a> {
     /// LDRD and STRD access 8 bytes at once.
     pub lpae: bool,
     pub line: Label,
-}
-
-/// The result of shifting the second operand.
-struct Shifted {
-    value: Temp,
-    /// The carry out; `None` where the carry stays as it was.
-    carry: Option<Temp>,
+    /// Why the instruction has no meaning here.
+    pub refused: Option<Box<Diag>>,
 }
 
 impl Lower<'_> {
     pub fn insn(&mut self, insn: &Insn) -> Result<()> {
-        if insn.cond == Cond::Al || is_padding(insn) {
-            return match is_padding(insn) {
-                true => Ok(()),
-                false => self.kind(&insn.kind),
-            };
-        }
-        if let Kind::Branch { target, link: false } = insn.kind {
-            let cond = self.cond(insn.cond);
-            self.e.op(Op::Branch { cond, target });
+        let Insn { row, fields: f } = insn;
+        let flow = row.flow(f);
+        if is_padding(insn) {
             return Ok(());
         }
-        if goes_elsewhere(&insn.kind) {
-            let cond = self.cond(insn.cond.inverse());
+        if f.cond == Cond::AL {
+            (row.means)(self, f);
+        } else if let (Place::Line(target), Flow::Jump) = (&f.place, flow) {
+            let (cond, target) = (self.cond(f.cond), *target);
+            self.e.op(Op::Branch { cond, target });
+        } else if flow != Flow::Next {
+            let cond = self.cond(f.cond.inverse());
             let target = self.line + 1;
             self.e.op(Op::Branch { cond, target });
-            return self.kind(&insn.kind);
+            (row.means)(self, f);
+        } else {
+            let cond = self.cond(f.cond);
+            let outer = self.e.begin();
+            (row.means)(self, f);
+            let yes = self.e.end(outer);
+            self.e.op(Op::If { cond, yes, no: Vec::new() });
         }
-        let cond = self.cond(insn.cond);
-        let mut outer = std::mem::take(&mut self.e);
-        let mut result = Ok(());
-        outer.if_else(
-            cond,
-            |inner| {
-                std::mem::swap(&mut self.e, inner);
-                result = self.kind(&insn.kind);
-                std::mem::swap(&mut self.e, inner);
-            },
-            |_| (),
-        );
-        self.e = outer;
-        result
+        self.refused.take().map_or(Ok(()), Err)
     }
 
-    fn read(&mut self, reg: R) -> Temp {
+    pub fn read(&mut self, reg: R) -> Temp {
         self.read_port(reg, Port::None)
     }
 
@@ -114,60 +100,64 @@ impl Lower<'_> {
     /// Writing PC is a jump.
     pub fn write(&mut self, reg: R, src: Temp) {
         if reg == PC {
-            self.e.op(Op::JumpTo { addr: src });
-            return;
+            return self.e.op(Op::JumpTo { addr: src });
         }
         let name = reg_name(reg, self.names);
         let reg = self.code.reg(name, W, true);
         self.e.write(reg, src);
     }
 
-    fn flag(&mut self, flag: Flag) -> Temp {
-        let reg = flag.reg(self.code);
+    /// A computation on words.
+    pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp) -> Temp {
+        self.e.bin(op, a, b, W)
+    }
+
+    pub fn un(&mut self, op: UnOp, a: Temp) -> Temp {
+        self.e.un(op, a, W)
+    }
+
+    /// A flag, or another register of one bit.
+    fn bit_reg(&mut self, name: &str) -> Reg {
+        self.code.reg(name, 1, false)
+    }
+
+    fn flag(&mut self, name: &str) -> Temp {
+        let reg = self.bit_reg(name);
         self.e.read(reg, Port::None)
     }
 
-    fn set_flag(&mut self, flag: Flag, value: Temp) {
-        let reg = flag.reg(self.code);
+    fn set_flag(&mut self, name: &str, value: Temp) {
+        let reg = self.bit_reg(name);
         self.e.write(reg, value);
     }
 
     /// 1 where the condition holds.
     fn cond(&mut self, cond: Cond) -> Temp {
-        let inverted = |this: &mut Self, cond: Cond| {
-            let t = this.cond(cond.inverse());
-            this.e.is_zero(t, 1)
-        };
-        match cond {
-            Cond::Eq => self.flag(Flag::Z),
-            Cond::Cs => self.flag(Flag::C),
-            Cond::Mi => self.flag(Flag::N),
-            Cond::Vs => self.flag(Flag::V),
-            Cond::Hi => {
-                let c = self.flag(Flag::C);
-                let z = self.flag(Flag::Z);
+        if cond == Cond::AL {
+            return self.e.int(1);
+        }
+        let holds = match cond.0 / 2 {
+            0 => self.flag(Z),
+            1 => self.flag(C),
+            2 => self.flag(N),
+            3 => self.flag(V),
+            // Higher; and greater: without Z.
+            n @ (4 | 6) => {
+                let base = if n == 4 { self.flag(C) } else { self.cond(Cond(10)) };
+                let z = self.flag(Z);
                 let nz = self.e.is_zero(z, 1);
-                self.e.bin(BinOp::And, c, nz, 1)
+                self.e.bin(BinOp::And, base, nz, 1)
             }
-            Cond::Ge => {
-                let n = self.flag(Flag::N);
-                let v = self.flag(Flag::V);
+            _ => {
+                let n = self.flag(N);
+                let v = self.flag(V);
                 self.e.bin(BinOp::Eq, n, v, 1)
             }
-            Cond::Gt => {
-                let ge = self.cond(Cond::Ge);
-                let z = self.flag(Flag::Z);
-                let nz = self.e.is_zero(z, 1);
-                self.e.bin(BinOp::And, ge, nz, 1)
-            }
-            Cond::Al => self.e.int(1),
-            Cond::Ne | Cond::Cc | Cond::Pl | Cond::Vc | Cond::Ls | Cond::Lt | Cond::Le => {
-                inverted(self, cond)
-            }
-        }
+        };
+        if cond.0.is_multiple_of(2) { holds } else { self.e.is_zero(holds, 1) }
     }
 
-    fn address_of(&mut self, symbol: &Symbol) -> Temp {
+    pub fn address_of(&mut self, symbol: &Symbol) -> Temp {
         let val = self.place_of(symbol);
         self.e.val(val)
     }
@@ -179,340 +169,60 @@ impl Lower<'_> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "an arm an instruction")]
-    fn kind(&mut self, kind: &Kind) -> Result<()> {
-        match kind {
-            Kind::Nop | Kind::It(_) => {}
-            // Data is not run into.
-            Kind::Trap | Kind::Literal(_) => self.e.op(Op::Halt),
-            Kind::Data { op, flags, rd, rn, operand } => self.data(*op, *flags, *rd, *rn, operand),
-            Kind::MovTop { rd, imm } => {
-                if let Some(imm) = imm {
-                    let old = self.read(*rd);
-                    let low = self.e.bin_int(BinOp::And, old, 0xffff, W);
-                    let new = self.e.bin_int(BinOp::Or, low, u128::from(*imm) << 16, W);
-                    self.write(*rd, new);
-                }
-            }
-            Kind::Mul { flags, rd, rn, rm, ra } => {
-                let n = self.read(*rn);
-                let m = self.read(*rm);
-                let mut v = self.e.bin(BinOp::Mul, n, m, W);
-                if let Some((ra, subtract)) = ra {
-                    let a = self.read(*ra);
-                    let op = if *subtract { BinOp::Sub } else { BinOp::Add };
-                    v = self.e.bin(op, a, v, W);
-                }
-                self.write(*rd, v);
-                if *flags {
-                    self.set_nz(v, W);
-                }
-            }
-            Kind::MulLong { flags, signed, plus, lo, hi, rn, rm } => {
-                let mut wide = |reg: R| {
-                    let t = self.read(reg);
-                    match signed {
-                        true => self.e.sign_extend(t, W, 64),
-                        false => t,
-                    }
-                };
-                let (n, m) = (wide(*rn), wide(*rm));
-                let mut v = self.e.bin(BinOp::Mul, n, m, 64);
-                match plus {
-                    Plus::Nothing => {}
-                    Plus::Wide => {
-                        let a = self.read_pair(*lo, *hi, Port::None);
-                        v = self.e.bin(BinOp::Add, a, v, 64);
-                    }
-                    Plus::Both => {
-                        for reg in [*lo, *hi] {
-                            let a = self.read(reg);
-                            v = self.e.bin(BinOp::Add, a, v, 64);
-                        }
-                    }
-                }
-                self.write_pair(*lo, *hi, v);
-                if *flags {
-                    self.set_nz(v, 64);
-                }
-            }
-            Kind::MulTop { rd, rn, rm, ra } => {
-                let n = self.read(*rn);
-                let n = self.e.sign_extend(n, W, 64);
-                let m = self.read(*rm);
-                let m = self.e.sign_extend(m, W, 64);
-                let mut v = self.e.bin(BinOp::Mul, n, m, 64);
-                if let Some((ra, subtract)) = ra {
-                    let a = self.read(*ra);
-                    let a = self.e.shift(BinOp::Shl, a, 32, 64);
-                    let op = if *subtract { BinOp::Sub } else { BinOp::Add };
-                    v = self.e.bin(op, a, v, 64);
-                }
-                let v = self.e.shift(BinOp::Shr, v, 32, 64);
-                self.write(*rd, v);
-            }
-            Kind::MulHalf { rd, rn, rm, tops, ra } => {
-                let mut half = |reg: R, top: bool| {
-                    let t = self.read(reg);
-                    let t = self.e.shift(BinOp::Shr, t, if top { 16 } else { 0 }, W);
-                    self.e.sign_extend(t, 16, W)
-                };
-                let (n, m) = (half(*rn, tops.0), half(*rm, tops.1));
-                let mut v = self.e.bin(BinOp::Mul, n, m, W);
-                if let Some(ra) = ra {
-                    let a = self.read(*ra);
-                    v = self.e.bin(BinOp::Add, a, v, W);
-                }
-                self.write(*rd, v);
-            }
-            Kind::Div { signed, rd, rn, rm } => {
-                let n = self.read(*rn);
-                let m = self.read(*rm);
-                let op = if *signed { BinOp::DivS } else { BinOp::DivU };
-                let v = self.e.divide(op, n, m, W);
-                self.write(*rd, v);
-            }
-            Kind::Unary { op, rd, rm } => {
-                let m = self.read(*rm);
-                let v = self.unary(*op, m);
-                self.write(*rd, v);
-            }
-            Kind::Extend { signed, from, rotate, rd, rn, rm } => {
-                let m = self.read(*rm);
-                let m = self.e.shift(BinOp::Ror, m, *rotate, W);
-                let mut v = match signed {
-                    true => self.e.sign_extend(m, *from, W),
-                    false => self.e.zero_extend(m, *from, W),
-                };
-                if let Some(rn) = rn {
-                    let n = self.read(*rn);
-                    v = self.e.bin(BinOp::Add, n, v, W);
-                }
-                self.write(*rd, v);
-            }
-            Kind::AddParts { bits, rd, rn, rm } => {
-                let (n, m) = (self.read(*rn), self.read(*rm));
-                let mut v = self.e.int(0);
-                for low in (0..W).step_by((*bits).into()) {
-                    let part = |e: &mut Emit, t: Temp| {
-                        let t = e.shift(BinOp::Shr, t, low, W);
-                        e.zero_extend(t, *bits, W)
-                    };
-                    let (a, b) = (part(&mut self.e, n), part(&mut self.e, m));
-                    let sum = self.e.bin(BinOp::Add, a, b, W);
-                    let carry = self.e.bit(sum, *bits, W);
-                    for byte in low / 8..(low + bits) / 8 {
-                        let reg = part_carry(self.code, byte);
-                        self.e.write(reg, carry);
-                    }
-                    let sum = self.e.zero_extend(sum, *bits, W);
-                    let sum = self.e.shift(BinOp::Shl, sum, low, W);
-                    v = self.e.bin(BinOp::Or, v, sum, W);
-                }
-                self.write(*rd, v);
-            }
-            Kind::Select { rd, rn, rm } => {
-                let (n, m) = (self.read(*rn), self.read(*rm));
-                let mut v = self.e.int(0);
-                for byte in 0..4 {
-                    let reg = part_carry(self.code, byte);
-                    let carry = self.e.read(reg, Port::None);
-                    let from = self.e.select(carry, n, m);
-                    let from = self.e.bin_int(BinOp::And, from, 0xff << (8 * byte), W);
-                    v = self.e.bin(BinOp::Or, v, from, W);
-                }
-                self.write(*rd, v);
-            }
-            Kind::Saturate { signed, bits, rd, operand } => {
-                let v = self.operand(operand, false).value;
-                let (least, most) = match signed {
-                    true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-                    false => (0, (1i128 << bits) - 1),
-                };
-                let least = self.e.signed(least, W);
-                let most = self.e.signed(most, W);
-                let v = self.e.bin(BinOp::MaxS, v, least, W);
-                let v = self.e.bin(BinOp::MinS, v, most, W);
-                self.write(*rd, v);
-            }
-            Kind::Extract { signed, rd, rn, field } => {
-                let n = self.read(*rn);
-                let n = self.e.shift(BinOp::Shr, n, field.lsb, W);
-                let v = match signed {
-                    true => self.e.sign_extend(n, field.width, W),
-                    false => self.e.zero_extend(n, field.width, W),
-                };
-                self.write(*rd, v);
-            }
-            Kind::Insert { rd, rn, field } => {
-                let ones = mask(field.width) << field.lsb;
-                let d = self.read(*rd);
-                let mut v = self.e.bin_int(BinOp::And, d, !ones & mask(W), W);
-                if let Some(rn) = rn {
-                    let n = self.read(*rn);
-                    let n = self.e.shift(BinOp::Shl, n, field.lsb, W);
-                    let n = self.e.bin_int(BinOp::And, n, ones, W);
-                    v = self.e.bin(BinOp::Or, v, n, W);
-                }
-                self.write(*rd, v);
-            }
-            Kind::Load { size, signed, tags, rt, mem } => {
-                let addr = self.address(mem);
-                let v = self.e.load(addr, *size, *tags);
-                self.loaded(*rt, v, *size, *signed);
-            }
-            Kind::LoadNamed { size, signed, rt, from } => {
-                let v = match self.place_of(from) {
-                    Val::Code(label) => self.literal(label, from)?,
-                    place => {
-                        let addr = self.e.val(place);
-                        self.e.load(addr, *size, Tags::NONE)
-                    }
-                };
-                self.loaded(*rt, v, *size, *signed);
-            }
-            Kind::Store { size, tags, rt, mem } => {
-                let v = self.read_port(*rt, Port::Data);
-                let addr = self.address(mem);
-                self.e.store(addr, v, *size, *tags);
-            }
-            Kind::LoadDual { rt, rt2, mem } => {
-                let addr = self.address(mem);
-                if self.lpae {
-                    let v = self.e.load(addr, 8, Tags::NONE);
-                    self.write_pair(*rt, *rt2, v);
-                } else {
-                    let second = self.e.add_int(addr, 4, W);
-                    let v = self.e.load(addr, 4, Tags::NONE);
-                    let v2 = self.e.load(second, 4, Tags::NONE);
-                    self.write(*rt, v);
-                    self.write(*rt2, v2);
-                }
-            }
-            Kind::StoreDual { rt, rt2, mem } => {
-                if self.lpae {
-                    let v = self.read_pair(*rt, *rt2, Port::Data);
-                    let addr = self.address(mem);
-                    self.e.store(addr, v, 8, Tags::NONE);
-                } else {
-                    let v = self.read_port(*rt, Port::Data);
-                    let v2 = self.read_port(*rt2, Port::Data);
-                    let addr = self.address(mem);
-                    let second = self.e.add_int(addr, 4, W);
-                    self.e.store(addr, v, 4, Tags::NONE);
-                    self.e.store(second, v2, 4, Tags::NONE);
-                }
-            }
-            Kind::LoadBlock { block, base, writeback, regs } => {
-                let first = self.block(*block, *base, *writeback, regs.len());
-                let mut loaded = Vec::with_capacity(regs.len());
-                for i in 0..regs.len() {
-                    let addr = self.e.add_int(first, 4 * i as i64, W);
-                    loaded.push(self.e.load(addr, 4, Tags::NONE));
-                }
-                // PC is the last, as it has the highest number.
-                for (reg, v) in regs.iter().zip(loaded) {
-                    self.write(*reg, v);
-                }
-            }
-            Kind::StoreBlock { block, base, writeback, regs } => {
-                let values: Vec<Temp> =
-                    regs.iter().map(|r| self.read_port(*r, Port::Data)).collect();
-                let first = self.block(*block, *base, *writeback, regs.len());
-                for (i, v) in values.into_iter().enumerate() {
-                    let addr = self.e.add_int(first, 4 * i as i64, W);
-                    self.e.store(addr, v, 4, Tags::NONE);
-                }
-            }
-            Kind::LoadEx { size, tags, rt, rt2, rn, offset } => {
-                let addr = self.read_port(*rn, Port::Addr);
-                let addr = self.e.add_int(addr, *offset, W);
-                let v = self.e.load(addr, *size, *tags);
-                match rt2 {
-                    Some(rt2) => self.write_pair(*rt, *rt2, v),
-                    None => self.write(*rt, v),
-                }
-            }
-            Kind::StoreEx { size, tags, rd, rt, rt2, rn, offset } => {
-                let src = match rt2 {
-                    Some(rt2) => self.read_pair(*rt, *rt2, Port::Data),
-                    None => self.read_port(*rt, Port::Data),
-                };
-                let addr = self.read_port(*rn, Port::Addr);
-                let addr = self.e.add_int(addr, *offset, W);
-                let status = self.e.temp();
-                self.e.op(Op::StoreEx {
-                    status,
-                    addr,
-                    src,
-                    size: *size,
-                    tags: *tags,
-                    ok: 0,
-                    fail: 1,
-                    status_dep: false,
-                    same_size: true,
-                });
-                // The status depends on what the instruction was given, not on the write.
-                let width = if rt2.is_some() { 64 } else { W };
-                let status = self.e.depending(status, src, width);
-                let status = self.e.depending(status, addr, W);
-                self.write(*rd, status);
-            }
-            Kind::Swap { size, rt, rt2, rn } => {
-                let src = self.read_port(*rt2, Port::Data);
-                let addr = self.read_port(*rn, Port::Addr);
-                let old = self.e.load(addr, *size, tag::X);
-                self.e.store(addr, src, *size, tag::X);
-                self.write(*rt, old);
-            }
-            Kind::Fence(tags) => self.e.fence(*tags),
-            Kind::Vfp(vfp) => self.vfp(vfp),
-            Kind::Branch { target, link } => {
-                self.link(*link);
-                self.e.op(Op::Jump { target: *target });
-            }
-            Kind::BranchReg { rm, link } => {
-                let addr = self.read(*rm);
-                self.link(*link);
-                self.e.op(Op::JumpTo { addr });
-            }
-            Kind::CompareBranch { nonzero, rn, target } => {
-                let n = self.read(*rn);
-                let op = if *nonzero { BinOp::Ne } else { BinOp::Eq };
-                let cond = self.e.bin_int(op, n, 0, W);
-                let target = *target;
-                self.e.op(Op::Branch { cond, target });
-            }
-        }
-        Ok(())
-    }
-
-    fn link(&mut self, link: bool) {
+    /// Goes to a line or to the address in a register.
+    pub fn jump(&mut self, f: &Fields, link: bool) {
+        let addr = match f.place {
+            Place::Line(_) => None,
+            _ => Some(self.read(f.m)),
+        };
         if link {
             let next = self.e.val(Val::Code(self.line + 1));
             self.write(LR, next);
         }
+        self.e.op(match (&f.place, addr) {
+            (Place::Line(target), _) => Op::Jump { target: *target },
+            (_, Some(addr)) => Op::JumpTo { addr },
+            _ => Op::Halt,
+        });
     }
 
-    fn loaded(&mut self, rt: R, v: Temp, size: u8, signed: bool) {
-        let v = match signed {
-            true => self.e.sign_extend(v, 8 * size, W),
-            false => v,
+    /// Loads a register from memory, from a place that the code names, or with a value.
+    pub fn load(&mut self, f: &Fields, size: u8, signed: bool) {
+        let v = match &f.place {
+            Place::Value(value) => {
+                let v = self.operand(value, false).0;
+                return self.write(f.t, v);
+            }
+            Place::Named(from) => match self.place_of(from) {
+                Val::Code(label) => self.literal(label, from),
+                place => {
+                    let addr = self.e.val(place);
+                    self.e.load(addr, size, Tags::NONE)
+                }
+            },
+            _ => {
+                let addr = self.address(&f.mem);
+                self.e.load(addr, size, Tags::NONE)
+            }
         };
-        self.write(rt, v);
+        let v = if signed { self.e.sign_extend(v, 8 * size, W) } else { v };
+        self.write(f.t, v);
     }
 
     /// The word at a label, where the code holds data there.
-    fn literal(&mut self, label: Label, from: &Symbol) -> Result<Temp> {
+    fn literal(&mut self, label: Label, from: &Symbol) -> Temp {
         let index = i64::from(label) + from.off / 4;
         let insn = usize::try_from(index).ok().and_then(|i| self.insns.get(i));
-        match insn.map(|insn| &insn.kind) {
-            Some(Kind::Literal(Some(Operand::Imm(n)))) => Ok(self.e.int(u128::from(*n))),
-            Some(Kind::Literal(Some(Operand::Address(symbol)))) => Ok(self.address_of(symbol)),
-            _ => Err(Diag::new(format!("no word of data at `{}`", from.name)).help(
-                "known are `.word N`, `.word SYMBOL` and `.word SYMBOL-(LABEL+N)`; of code \
-                       that goes through a GOT, compile it with `-fno-pic`",
-            )),
+        match insn.map(|insn| (insn.row.args, &insn.fields.place)) {
+            Some(([Arg::Literal], Place::Value(value))) => self.operand(value, false).0,
+            _ => {
+                let diag = Diag::new(format!("no word of data at `{}`", from.name));
+                self.refused = Some(diag.help(
+                    "known are `.word N`, `.word SYMBOL` and `.word SYMBOL-(LABEL+N)`; of code \
+                     that goes through a GOT, compile it with `-fno-pic`",
+                ));
+                self.e.int(0)
+            }
         }
     }
 
@@ -538,38 +248,188 @@ impl Lower<'_> {
             Offset::Reg { reg, negative, shift, amount } => {
                 let m = self.read_port(reg, Port::Addr);
                 let m = self.shift_by(m, shift, amount);
-                let op = if negative { BinOp::Sub } else { BinOp::Add };
-                self.e.bin(op, base, m, W)
+                self.bin(if negative { BinOp::Sub } else { BinOp::Add }, base, m)
             }
         };
-        match mem.index {
-            Index::Offset => moved,
-            Index::Pre => {
-                self.write(mem.base, moved);
-                moved
-            }
-            Index::Post => {
-                self.write(mem.base, moved);
-                base
-            }
+        if mem.update != Update::None {
+            self.write(mem.base, moved);
+        }
+        if mem.update == Update::Post { base } else { moved }
+    }
+
+    /// The addresses of the registers in a list, of `size` bytes each. They lie upwards or downwards from the
+    /// base, which is in it or not.
+    pub fn block(&mut self, f: &Fields, size: i64, down: bool, without_base: bool) -> Vec<Temp> {
+        let bytes = size * f.list.len() as i64;
+        let first = match (down, without_base) {
+            (false, false) => 0,
+            (false, true) => size,
+            (true, false) => size - bytes,
+            (true, true) => -bytes,
+        };
+        let start = self.read_port(f.n, Port::Addr);
+        if f.writeback {
+            let end = self.e.add_int(start, if down { -bytes } else { bytes }, W);
+            self.write(f.n, end);
+        }
+        let first = self.e.add_int(start, first, W);
+        (0..f.list.len() as i64).map(|i| self.e.add_int(first, size * i, W)).collect()
+    }
+
+    pub fn load_list(&mut self, f: &Fields, down: bool, without_base: bool) {
+        let addresses = self.block(f, 4, down, without_base);
+        let loaded: Vec<Temp> =
+            addresses.into_iter().map(|addr| self.e.load(addr, 4, Tags::NONE)).collect();
+        // PC is the last, as it has the highest number.
+        for (reg, v) in f.list.iter().zip(loaded) {
+            self.write(*reg, v);
         }
     }
 
-    /// The lowest address of a block of registers.
-    fn block(&mut self, block: Block, base: R, writeback: bool, count: usize) -> Temp {
-        let size = 4 * count as i64;
-        let (first, end) = match block {
-            Block::Ia => (0, size),
-            Block::Ib => (4, size),
-            Block::Da => (4 - size, -size),
-            Block::Db => (-size, -size),
-        };
-        let start = self.read_port(base, Port::Addr);
-        if writeback {
-            let end = self.e.add_int(start, end, W);
-            self.write(base, end);
+    pub fn store_list(&mut self, f: &Fields, down: bool, without_base: bool) {
+        let values: Vec<Temp> = f.list.iter().map(|r| self.read_port(*r, Port::Data)).collect();
+        let addresses = self.block(f, 4, down, without_base);
+        for (addr, v) in addresses.into_iter().zip(values) {
+            self.e.store(addr, v, 4, Tags::NONE);
         }
-        self.e.add_int(start, first, W)
+    }
+
+    /// A list on the stack.
+    pub fn on_stack(f: &Fields) -> Fields {
+        Fields { n: SP, writeback: true, ..f.clone() }
+    }
+
+    pub fn load_exclusive(&mut self, f: &Fields, size: u8, tags: Tags) {
+        let addr = self.address(&f.mem);
+        let v = self.e.load(addr, size, tags);
+        match size {
+            8 => self.write_pair(f.t, f.u, v),
+            _ => self.write(f.t, v),
+        }
+    }
+
+    pub fn store_exclusive(&mut self, f: &Fields, size: u8, tags: Tags) {
+        let src = match size {
+            8 => self.read_pair(f.t, f.u, Port::Data),
+            _ => self.read_port(f.t, Port::Data),
+        };
+        let addr = self.address(&f.mem);
+        let status = self.e.temp();
+        let (ok, fail, status_dep, same_size) = (0, 1, false, true);
+        self.e.op(Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep, same_size });
+        // The status depends on what the instruction was given, not on the write.
+        let status = self.e.depending(status, src, if size == 8 { 64 } else { W });
+        let status = self.e.depending(status, addr, W);
+        self.write(f.d, status);
+    }
+
+    /// A register and a value.
+    pub fn with(&mut self, reg: R, op: BinOp, v: Temp) -> Temp {
+        let a = self.read(reg);
+        self.bin(op, a, v)
+    }
+
+    pub fn product(&mut self, f: &Fields) -> Temp {
+        let m = self.read(f.m);
+        self.with(f.n, BinOp::Mul, m)
+    }
+
+    /// A product of two words, of 64 bits.
+    pub fn long_product(&mut self, f: &Fields, signed: bool) -> Temp {
+        let mut wide = |reg: R| {
+            let t = self.read(reg);
+            if signed { self.e.sign_extend(t, W, 64) } else { t }
+        };
+        let (n, m) = (wide(f.n), wide(f.m));
+        self.e.bin(BinOp::Mul, n, m, 64)
+    }
+
+    /// The high word of a product that is added to the high word `a` or subtracted from it.
+    pub fn product_top(&mut self, f: &Fields, op: Option<BinOp>) -> Temp {
+        let mut v = self.long_product(f, true);
+        if let Some(op) = op {
+            let a = self.read(f.a);
+            let a = self.e.shift(BinOp::Shl, a, 32, 64);
+            v = self.e.bin(op, a, v, 64);
+        }
+        self.e.shift(BinOp::Shr, v, 32, 64)
+    }
+
+    /// The product of one half of each operand: the top one where `f.x` and `f.y` are 1.
+    pub fn product_of_halves(&mut self, f: &Fields) -> Temp {
+        let mut half = |reg: R, top: u8| {
+            let t = self.read(reg);
+            let t = self.e.shift(BinOp::Shr, t, 16 * top, W);
+            self.e.sign_extend(t, 16, W)
+        };
+        let (n, m) = (half(f.n, f.x), half(f.m, f.y));
+        self.bin(BinOp::Mul, n, m)
+    }
+
+    /// Sets the result to `v`, and N and Z where the mnemonic says so.
+    pub fn result(&mut self, f: &Fields, v: Temp) {
+        self.write(f.d, v);
+        if f.flags {
+            self.set_nz(v, W);
+        }
+    }
+
+    /// Sets the two registers of a long result, and the flags in the same way.
+    pub fn long_result(&mut self, f: &Fields, v: Temp) {
+        self.write_pair(f.t, f.u, v);
+        if f.flags {
+            self.set_nz(v, 64);
+        }
+    }
+
+    /// The lowest bits of a number, from 8 or 16 (`f.y`), with a sign where `f.x` is 0.
+    pub fn extended(&mut self, f: &Fields) -> Temp {
+        let m = self.read(f.m);
+        let m = self.e.shift(BinOp::Ror, m, f.rotate, W);
+        self.part(f, m, 8 << f.y)
+    }
+
+    /// The lowest bits of a number, with a sign where `f.x` is 0.
+    pub fn part(&mut self, f: &Fields, t: Temp, bits: u8) -> Temp {
+        match f.x {
+            0 => self.e.sign_extend(t, bits, W),
+            _ => self.e.zero_extend(t, bits, W),
+        }
+    }
+
+    /// Adds parts of `bits` bits separately, and keeps their carries.
+    pub fn add_parts(&mut self, f: &Fields, bits: u8) -> Temp {
+        let (n, m) = (self.read(f.n), self.read(f.m));
+        let mut v = self.e.int(0);
+        for low in (0..W).step_by(bits.into()) {
+            let part = |e: &mut Emit, t: Temp| {
+                let t = e.shift(BinOp::Shr, t, low, W);
+                e.zero_extend(t, bits, W)
+            };
+            let (a, b) = (part(&mut self.e, n), part(&mut self.e, m));
+            let sum = self.bin(BinOp::Add, a, b);
+            let carry = self.e.bit(sum, bits, W);
+            for name in &PART_CARRIES[usize::from(low / 8)..usize::from((low + bits) / 8)] {
+                self.set_flag(name, carry);
+            }
+            let sum = self.e.zero_extend(sum, bits, W);
+            let sum = self.e.shift(BinOp::Shl, sum, low, W);
+            v = self.bin(BinOp::Or, v, sum);
+        }
+        v
+    }
+
+    /// Takes each byte from `n` if the carry of its part is set, else from `m`.
+    pub fn select(&mut self, f: &Fields) -> Temp {
+        let (n, m) = (self.read(f.n), self.read(f.m));
+        let mut v = self.e.int(0);
+        for (byte, name) in PART_CARRIES.into_iter().enumerate() {
+            let carry = self.flag(name);
+            let from = self.e.select(carry, n, m);
+            let from = self.e.bin_int(BinOp::And, from, 0xff << (8 * byte), W);
+            v = self.bin(BinOp::Or, v, from);
+        }
+        v
     }
 
     fn shift_by(&mut self, a: Temp, shift: Shift, amount: u8) -> Temp {
@@ -579,15 +439,16 @@ impl Lower<'_> {
             Shift::Asr => self.e.shift(BinOp::Sar, a, amount, W),
             Shift::Ror => self.e.shift(BinOp::Ror, a, amount % W, W),
             Shift::Rrx => {
-                let c = self.flag(Flag::C);
+                let c = self.flag(C);
                 let top = self.e.shift(BinOp::Shl, c, 31, W);
                 let rest = self.e.shift(BinOp::Shr, a, 1, W);
-                self.e.bin(BinOp::Or, top, rest, W)
+                self.bin(BinOp::Or, top, rest)
             }
         }
     }
 
-    fn operand(&mut self, operand: &Operand, want_carry: bool) -> Shifted {
+    /// The value of the flexible operand, and the carry out of its shift; `None` where the carry stays as it was.
+    pub fn operand(&mut self, operand: &Operand, want_carry: bool) -> (Temp, Option<Temp>) {
         match operand {
             Operand::Imm(n) => {
                 let value = self.e.int(u128::from(*n));
@@ -595,38 +456,34 @@ impl Lower<'_> {
                 // Thumb can have it, leaves the carry as it was.
                 let is_byte = (0..W).any(|turn| n.rotate_left(turn.into()) <= 0xff);
                 let rotated = want_carry && *n > 0xff && is_byte;
-                let carry = rotated.then(|| self.e.int(u128::from(*n >> 31)));
-                Shifted { value, carry }
+                (value, rotated.then(|| self.e.int(u128::from(*n >> 31))))
             }
-            Operand::Reg(rm) => Shifted { value: self.read(*rm), carry: None },
-            Operand::Address(symbol) => Shifted { value: self.address_of(symbol), carry: None },
+            Operand::Reg(rm) => (self.read(*rm), None),
+            Operand::Address(symbol) => (self.address_of(symbol), None),
             Operand::Shifted(rm, shift, Amount::Imm(n)) => {
                 let m = self.read(*rm);
                 let value = self.shift_by(m, *shift, *n);
-                let carry = want_carry.then(|| match shift {
-                    Shift::Lsl => self.e.bit(m, W - (*n).min(W), W),
-                    Shift::Lsr | Shift::Asr | Shift::Ror => {
-                        self.e.bit(m, n.saturating_sub(1) % W, W)
-                    }
-                    Shift::Rrx => self.e.bit(m, 0, W),
-                });
-                Shifted { value, carry }
+                let last = match shift {
+                    Shift::Lsl => W - (*n).min(W),
+                    Shift::Lsr | Shift::Asr | Shift::Ror => n.saturating_sub(1) % W,
+                    Shift::Rrx => 0,
+                };
+                (value, want_carry.then(|| self.e.bit(m, last, W)))
             }
             Operand::Shifted(rm, shift, Amount::Reg(rs)) => {
                 let m = self.read(*rm);
                 let s = self.read(*rs);
                 let n = self.e.bin_int(BinOp::And, s, 0xff, W);
                 let value = match shift {
-                    Shift::Lsl => self.e.bin(BinOp::Shl, m, n, W),
-                    Shift::Lsr => self.e.bin(BinOp::Shr, m, n, W),
-                    Shift::Asr => self.e.bin(BinOp::Sar, m, n, W),
+                    Shift::Lsl => self.bin(BinOp::Shl, m, n),
+                    Shift::Lsr => self.bin(BinOp::Shr, m, n),
+                    Shift::Asr => self.bin(BinOp::Sar, m, n),
                     Shift::Ror | Shift::Rrx => {
                         let n = self.e.bin_int(BinOp::And, n, 31, W);
-                        self.e.bin(BinOp::Ror, m, n, W)
+                        self.bin(BinOp::Ror, m, n)
                     }
                 };
-                let carry = want_carry.then(|| self.carry_of(*shift, m, n, value));
-                Shifted { value, carry }
+                (value, want_carry.then(|| self.carry_of(*shift, m, n, value)))
             }
         }
     }
@@ -652,165 +509,106 @@ impl Lower<'_> {
             }
             Shift::Ror | Shift::Rrx => self.e.bit(value, 31, W),
         };
-        let old = self.flag(Flag::C);
+        let old = self.flag(C);
         self.e.select(n, out, old)
     }
 
-    fn data(&mut self, op: DataOp, flags: bool, rd: R, rn: R, operand: &Operand) {
-        use DataOp::*;
-        let logical = matches!(op, And | Eor | Orr | Orn | Bic | Mov | Mvn | Tst | Teq);
-        let a = (!op.is_move()).then(|| self.read(rn));
-        let Shifted { value: b, carry } = self.operand(operand, flags && logical);
-        // Moves have no first operand.
-        let a = a.unwrap_or(b);
-        let res = match op {
-            And | Tst => self.e.bin(BinOp::And, a, b, W),
-            Eor | Teq => self.e.bin(BinOp::Xor, a, b, W),
-            Orr => self.e.bin(BinOp::Or, a, b, W),
-            Orn => {
-                let b = self.e.un(UnOp::Not, b, W);
-                self.e.bin(BinOp::Or, a, b, W)
-            }
-            Bic => {
-                let b = self.e.un(UnOp::Not, b, W);
-                self.e.bin(BinOp::And, a, b, W)
-            }
-            Mov => b,
-            Mvn => self.e.un(UnOp::Not, b, W),
-            Sub | Cmp => self.subtract(a, b, flags),
-            Rsb => self.subtract(b, a, flags),
-            Add | Cmn => {
-                let res = self.e.bin(BinOp::Add, a, b, W);
-                if flags {
-                    let carry = self.e.bin(BinOp::LtU, res, a, W);
-                    self.set_flag(Flag::C, carry);
-                    self.overflow(a, b, res);
-                }
-                res
-            }
-            Adc => {
-                let c = self.flag(Flag::C);
-                self.add_with_carry(a, b, c, flags)
-            }
-            Sbc => {
-                let c = self.flag(Flag::C);
-                let b = self.e.un(UnOp::Not, b, W);
-                self.add_with_carry(a, b, c, flags)
-            }
-            Rsc => {
-                let c = self.flag(Flag::C);
-                let a = self.e.un(UnOp::Not, a, W);
-                self.add_with_carry(b, a, c, flags)
-            }
-        };
+    /// A bitwise operation, whose carry is that of the shift of its second operand.
+    pub fn logic(&mut self, f: &Fields, form: Form, op: fn(&mut Self, Temp, Temp) -> Temp) {
+        let flags = f.flags || form == Form::Test;
+        let a = (form != Form::Last).then(|| self.read(f.n));
+        let (b, carry) = self.operand(&f.operand, flags);
+        let v = op(self, a.unwrap_or(b), b);
         if flags {
-            match op {
-                // Also right for addresses, whose difference has no sign.
-                Cmp | Sub | Rsb => {
-                    let (l, r) = if op == Rsb { (b, a) } else { (a, b) };
-                    let zero = self.e.bin(BinOp::Eq, l, r, W);
-                    self.set_flag(Flag::Z, zero);
-                    let negative = self.e.is_negative(res, W);
-                    self.set_flag(Flag::N, negative);
-                }
-                _ => self.set_nz(res, W),
-            }
-            if let Some(carry) = carry {
-                self.set_flag(Flag::C, carry);
-            }
+            self.set_nz(v, W);
         }
-        if !op.is_test() {
-            self.write(rd, res);
+        if let Some(carry) = carry {
+            self.set_flag(C, carry);
+        }
+        if form != Form::Test {
+            self.write(f.d, v);
         }
     }
 
-    fn subtract(&mut self, a: Temp, b: Temp, flags: bool) -> Temp {
-        let res = self.e.bin(BinOp::Sub, a, b, W);
+    /// An operation that sets all flags, where its last argument says that any are set.
+    pub fn sum(&mut self, f: &Fields, form: Form, op: fn(&mut Self, Temp, Temp, bool) -> Temp) {
+        if f.n == PC {
+            // What is added to PC is the address of a symbol relative to it.
+            let (v, _) = self.operand(&f.operand, false);
+            return self.write(f.d, v);
+        }
+        let a = self.read(f.n);
+        let (b, _) = self.operand(&f.operand, false);
+        let v = op(self, a, b, f.flags || form == Form::Test);
+        if form != Form::Test {
+            self.write(f.d, v);
+        }
+    }
+
+    pub fn add(&mut self, a: Temp, b: Temp, flags: bool) -> Temp {
+        let v = self.bin(BinOp::Add, a, b);
         if flags {
-            let carry = self.e.bin(BinOp::LeU, b, a, W);
-            self.set_flag(Flag::C, carry);
-            let less = self.e.bin(BinOp::LtS, a, b, W);
-            let negative = self.e.is_negative(res, W);
+            let carry = self.bin(BinOp::LtU, v, a);
+            self.set_flag(C, carry);
+            self.overflow(a, b, v);
+            self.set_nz(v, W);
+        }
+        v
+    }
+
+    pub fn subtract(&mut self, a: Temp, b: Temp, flags: bool) -> Temp {
+        let v = self.bin(BinOp::Sub, a, b);
+        if flags {
+            let carry = self.bin(BinOp::LeU, b, a);
+            self.set_flag(C, carry);
+            let less = self.bin(BinOp::LtS, a, b);
+            let negative = self.e.is_negative(v, W);
             let overflow = self.e.bin(BinOp::Xor, less, negative, 1);
-            self.set_flag(Flag::V, overflow);
+            self.set_flag(V, overflow);
+            // Also right for addresses, whose difference has no sign.
+            let zero = self.bin(BinOp::Eq, a, b);
+            self.set_flag(Z, zero);
+            let negative = self.e.is_negative(v, W);
+            self.set_flag(N, negative);
         }
-        res
+        v
     }
 
-    fn add_with_carry(&mut self, a: Temp, b: Temp, c: Temp, flags: bool) -> Temp {
+    /// The sum of both and of the carry.
+    pub fn add_with_carry(&mut self, a: Temp, b: Temp, flags: bool) -> Temp {
+        let c = self.flag(C);
         let sum = self.e.bin(BinOp::Add, a, b, 64);
         let sum = self.e.bin(BinOp::Add, sum, c, 64);
-        let res = self.e.zero_extend(sum, W, 64);
+        let v = self.e.zero_extend(sum, W, 64);
         if flags {
             let carry = self.e.bit(sum, 32, 64);
-            self.set_flag(Flag::C, carry);
-            self.overflow(a, b, res);
+            self.set_flag(C, carry);
+            self.overflow(a, b, v);
+            self.set_nz(v, W);
         }
-        res
+        v
     }
 
     /// Signed overflow of a sum: both operands have the sign that the result has not.
-    fn overflow(&mut self, a: Temp, b: Temp, res: Temp) {
-        let x = self.e.bin(BinOp::Xor, a, res, W);
-        let y = self.e.bin(BinOp::Xor, b, res, W);
-        let both = self.e.bin(BinOp::And, x, y, W);
+    fn overflow(&mut self, a: Temp, b: Temp, v: Temp) {
+        let x = self.bin(BinOp::Xor, a, v);
+        let y = self.bin(BinOp::Xor, b, v);
+        let both = self.bin(BinOp::And, x, y);
         let v = self.e.bit(both, 31, W);
-        self.set_flag(Flag::V, v);
+        self.set_flag(V, v);
     }
 
-    fn set_nz(&mut self, res: Temp, width: u8) {
-        let negative = self.e.is_negative(res, width);
-        self.set_flag(Flag::N, negative);
-        let zero = self.e.is_zero(res, width);
-        self.set_flag(Flag::Z, zero);
+    pub fn set_nz(&mut self, v: Temp, width: u8) {
+        let negative = self.e.is_negative(v, width);
+        self.set_flag(N, negative);
+        let zero = self.e.is_zero(v, width);
+        self.set_flag(Z, zero);
     }
-
-    fn unary(&mut self, op: Unary, m: Temp) -> Temp {
-        match op {
-            Unary::Clz => self.e.un(UnOp::Clz, m, W),
-            Unary::Rev => self.e.un(UnOp::ByteSwap, m, W),
-            Unary::Rbit => self.e.un(UnOp::BitReverse, m, W),
-            Unary::Rev16 => {
-                let up = self.e.shift(BinOp::Shl, m, 8, W);
-                let up = self.e.bin_int(BinOp::And, up, 0xff00_ff00, W);
-                let down = self.e.shift(BinOp::Shr, m, 8, W);
-                let down = self.e.bin_int(BinOp::And, down, 0x00ff_00ff, W);
-                self.e.bin(BinOp::Or, up, down, W)
-            }
-            Unary::RevSh => {
-                let v = self.e.un(UnOp::ByteSwap, m, 16);
-                self.e.sign_extend(v, 16, W)
-            }
-        }
-    }
-}
-
-/// The carries that parallel sums leave, one a byte.
-pub const PART_CARRIES: [&str; 4] = ["GE0", "GE1", "GE2", "GE3"];
-
-fn part_carry(code: &mut Code, byte: u8) -> Reg {
-    code.reg(PART_CARRIES[usize::from(byte) % 4], 1, false)
 }
 
 /// `ANDEQ R0,R0,R0`, of which the encoding is 0: it changes nothing, and herd takes it so.
 fn is_padding(insn: &Insn) -> bool {
-    match &insn.kind {
-        Kind::Data { op: DataOp::And, flags: false, rd, rn, operand: Operand::Reg(rm) } => {
-            insn.cond == Cond::Eq && rd == rn && rn == rm
-        }
-        _ => false,
-    }
-}
-
-/// Whether the next instruction may not be the next line (other than at a plain branch).
-fn goes_elsewhere(kind: &Kind) -> bool {
-    match kind {
-        Kind::Branch { .. } | Kind::BranchReg { .. } | Kind::CompareBranch { .. } | Kind::Trap => {
-            true
-        }
-        Kind::Data { rd, op, .. } => !op.is_test() && *rd == PC,
-        Kind::Load { rt, .. } | Kind::LoadNamed { rt, .. } => *rt == PC,
-        Kind::LoadBlock { regs, .. } => regs.contains(&PC),
-        _ => false,
-    }
+    let Insn { row, fields: f } = insn;
+    let same = f.n == f.d && f.operand == Operand::Reg(f.d);
+    row.spelling.starts_with("and{") && f.cond == Cond::EQ && !f.flags && same
 }

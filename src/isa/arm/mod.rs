@@ -1,23 +1,26 @@
 //! AArch32 (Armv7 and Armv8): litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse`, `barrier` and `table` know spelling, `vfp` all of vector registers, `insn` is what they give, `lower` knows meaning.
+//! `rows` and `vector` have the instructions, each once: spelling, operands, encodings and meaning. `row` makes reader,
+//! decoder and printer of them, with the kinds of operands of `arg` and `read`; `lower` has what meanings share.
 
-mod barrier;
+mod arg;
 pub mod decode;
 mod insn;
 mod lower;
-mod parse;
+mod read;
 mod relocate;
-mod table;
+mod row;
+mod rows;
 mod target;
 #[cfg(test)]
 mod tests;
-mod vfp;
+mod vector;
 
-use self::insn::{Cond, Insn, Kind};
-use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
-use self::parse::Parser;
+use self::insn::{Fields, name_of};
+use self::lower::{FLAGS, Insn, Lower, PART_CARRIES};
+use self::read::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
+use super::machine::Flow;
 use super::microcode::{Emit, Labels, remove_unseen};
 use super::target::{Form, Target};
 use super::{Isa, RegName};
@@ -43,13 +46,10 @@ impl Isa for Arm {
         let mut insns = Vec::with_capacity(lines.len());
         for (i, line) in lines.iter().enumerate() {
             let cursor = Cursor::new(source, line, '@');
-            if cursor.at_end() {
-                let (cond, kind) = (Cond::Al, Kind::Nop);
-                insns.push(Insn { cond, kind });
-                continue;
-            }
-            let parser = Parser { cursor, names: &mut names, labels: &labels, line: i };
-            insns.push(parser.instruction()?);
+            insns.push(match cursor.at_end() {
+                true => Insn { row: &rows::NOTHING, fields: Fields::default() },
+                false => Parser::new(cursor, &mut names, &labels, i).instruction()?,
+            });
         }
         check_it_blocks(source, lines, &insns)?;
 
@@ -64,17 +64,16 @@ impl Isa for Arm {
                 insns: &insns,
                 lpae: self.lpae,
                 line: i as Label,
+                refused: None,
             };
             lower.insn(insn).map_err(|d| d.or_at(source, line.span))?;
             let ops = lower.e.finish();
             let (text, span) = (line.text.clone(), line.span);
             code.insts.push(Inst { ops, text, span });
         }
-        let mut hidden = Flag::ALL.map(|flag| flag.reg(&mut code)).to_vec();
-        // Few tests have them.
-        let carries = code.regs.iter().enumerate();
-        let carries = carries.filter(|(_, reg)| PART_CARRIES.contains(&reg.name.as_str()));
-        hidden.extend(carries.map(|(i, _)| i as Reg));
+        let is_hidden = |name: &str| FLAGS.contains(&name) || PART_CARRIES.contains(&name);
+        let regs = code.regs.iter().enumerate().filter(|(_, reg)| is_hidden(&reg.name));
+        let hidden: Vec<Reg> = regs.map(|(i, _)| i as Reg).collect();
         remove_unseen(&mut code, &hidden);
         Ok(code)
     }
@@ -82,12 +81,12 @@ impl Isa for Arm {
     fn register(&self, name: &str) -> Option<RegName> {
         let name = match is_symbolic(name) {
             true => name.to_string(),
-            false => match vfp::register(name) {
+            false => match vector::register(name) {
                 Some(v) => {
-                    let (name, shown_bits) = (v.name(), v.bits());
+                    let (name, shown_bits) = (vector::whole_name(v), v.bits());
                     return Some(RegName { name, bits: 64, shown_bits, signed: false });
                 }
-                None => reg_name(parse::register(name)?, &Names::default()).to_string(),
+                None => name_of(read::register(name)?)?.to_string(),
             },
         };
         Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
@@ -113,9 +112,7 @@ impl Isa for Arm {
 /// Checks that each instruction in an IT block has the condition that the block says.
 fn check_it_blocks(source: &Source, lines: &[Line], insns: &[Insn]) -> Result<()> {
     for (at, insn) in insns.iter().enumerate() {
-        let Kind::It(conds) = &insn.kind else {
-            continue;
-        };
+        let conds = &insn.fields.conds;
         for (cond, i) in conds.iter().zip(at + 1..) {
             let Some(inside) = insns.get(i) else {
                 return Err(Diag::at(
@@ -128,13 +125,13 @@ fn check_it_blocks(source: &Source, lines: &[Line], insns: &[Insn]) -> Result<()
                 )
                 .help("shorten the IT block"));
             };
-            if inside.cond != *cond && inside.kind != Kind::Trap {
+            if inside.fields.cond != *cond && inside.row.flow != Flow::Trap {
                 return Err(Diag::at(
                     source,
                     lines[i].span,
                     format!(
                         "this instruction of the IT block has the condition `{}`, not `{}`",
-                        inside.cond.name(),
+                        inside.fields.cond.name(),
                         cond.name()
                     ),
                 )

@@ -1,18 +1,13 @@
 //! Machine code of AArch32: A32, and T32 (Thumb) with its instructions of 2 and of 4 bytes.
 //!
-//! The tables know encodings and mnemonics. What instructions do is not known here: they are
+//! Encodings and mnemonics are those of the rows. What instructions do is not known here: they are
 //! printed in forms that the reader of this dialect takes, and herd where it has one.
 
-mod a32;
-mod coprocessor;
-mod field;
-mod part;
-mod t16;
-mod t32;
 #[cfg(test)]
 mod tests;
 
-use self::part::{CONDS, Part};
+use super::insn::Cond;
+use super::row::{Set, decode};
 use crate::machine::{Decoded, Decoder, Flow, Mem, State, Style, Update};
 
 /// Code in the Thumb state or in the Arm state.
@@ -31,9 +26,9 @@ impl Decoder for A32 {
             .first_chunk()
             .ok_or_else(|| format!("{} bytes are no Arm instruction", bytes.len()))?;
         let word = u32::from_le_bytes(*bytes);
-        let (cond, part) =
-            a32::decode(word, at).ok_or_else(|| format!("unknown Arm instruction 0x{word:08x}"))?;
-        Ok(part.decoded(at, 4, cond))
+        let (row, fields) = decode(Set::A32, word, at, None)
+            .ok_or_else(|| format!("unknown Arm instruction 0x{word:08x}"))?;
+        Ok(row.decoded(fields, at, 4))
     }
 
     fn style(&self) -> &'static Style {
@@ -57,22 +52,24 @@ impl Decoder for Thumb {
             half(0).ok_or_else(|| format!("{} bytes are no Thumb instruction", bytes.len()))?;
         let block = Block(state.0);
         *state = State(block.next().0);
-        if let Some(part) = t16::it(first, state) {
-            return Ok(part.decoded(at, 2, AL));
+        if is_it(first) {
+            // The conditions of a block stand on its instructions, so that it does nothing itself.
+            *state = State(first as u8);
+            let (mnemonic, operands) = ("NOP".to_string(), Vec::new());
+            return Ok(Decoded { at, len: 2, mnemonic, operands, flow: Flow::Next });
         }
-        let (part, len) = if first < 0xe800 {
-            let part = t16::decode(first, at, block.0 != 0)
-                .ok_or_else(|| format!("unknown Thumb instruction 0x{first:04x}"))?;
-            (part, 2)
+        let (found, len) = if first < 0xe800 {
+            let found = decode(Set::T16, first, at, block.cond());
+            (found.ok_or_else(|| format!("unknown Thumb instruction 0x{first:04x}"))?, 2)
         } else {
             let second = half(1)
                 .ok_or_else(|| format!("nothing follows the half 0x{first:04x} of Thumb code"))?;
-            let part = t32::decode(first << 16 | second, at)
-                .ok_or_else(|| format!("unknown Thumb instruction 0x{first:04x} 0x{second:04x}"))?;
-            (part, 4)
+            let found = decode(Set::T32, first << 16 | second, at, block.cond());
+            let unknown = || format!("unknown Thumb instruction 0x{first:04x} 0x{second:04x}");
+            (found.ok_or_else(unknown)?, 4)
         };
-        let cond = part.cond.unwrap_or(block.cond());
-        Ok(part.decoded(at, len, cond))
+        let (row, fields) = found;
+        Ok(row.decoded(fields, at, len))
     }
 
     fn style(&self) -> &'static Style {
@@ -80,8 +77,11 @@ impl Decoder for Thumb {
     }
 }
 
-/// Always: the condition that no mnemonic shows.
-const AL: u8 = 14;
+/// Whether a half is IT: 15 is no condition, and always has no other side.
+fn is_it(half: u32) -> bool {
+    let (cond, mask) = (half >> 4 & 15, half & 15);
+    half >> 8 == 0xbf && mask != 0 && cond != 15 && (cond != 14 || mask.is_power_of_two())
+}
 
 /// The state of an IT block as the architecture keeps it: the condition of the next
 /// instruction, and a bit for each one more.
@@ -89,8 +89,8 @@ const AL: u8 = 14;
 struct Block(u8);
 
 impl Block {
-    fn cond(self) -> u8 {
-        if self.0 == 0 { AL } else { self.0 >> 4 }
+    fn cond(self) -> Option<Cond> {
+        (self.0 != 0).then(|| Cond((self.0 >> 4).min(Cond::AL.0)))
     }
 
     fn next(self) -> Block {
@@ -98,21 +98,6 @@ impl Block {
             0 => Block(0),
             _ => Block((self.0 & 0xe0) | (self.0 << 1 & 0x1f)),
         }
-    }
-}
-
-impl Part {
-    fn decoded(self, at: u64, len: u8, cond: u8) -> Decoded {
-        let sets = if self.sets { "S" } else { "" };
-        let name = CONDS[usize::from(cond) % 16];
-        let flow = match (self.flow, cond) {
-            (flow, AL) => flow,
-            (Flow::Jump, _) => Flow::Branch,
-            (Flow::Return, _) => Flow::MayReturn,
-            (flow, _) => flow,
-        };
-        let mnemonic = format!("{}{sets}{name}{}", self.name, self.suffix);
-        Decoded { at, len, mnemonic, operands: self.operands, flow }
     }
 }
 
