@@ -295,11 +295,59 @@ pub fn unknown<'c>(
     mnemonic: &str,
     known: impl IntoIterator<Item = &'c str>,
 ) -> Box<Diag> {
-    let diag = at.fail_line(&format!("unknown {set} instruction `{mnemonic}`"));
-    match nearest(mnemonic, known) {
-        Some(near) => diag.help(format!("did you mean `{near}`?")),
-        None => diag
-            .help(format!("it is not among the {set} instructions that litmake gives a meaning")),
+    Refusal::unknown(set, mnemonic, known).at(at.source, at.span)
+}
+
+/// Why a line is no instruction: the message, what to do, and the operand at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The message, in which the instruction need not be named.
+    pub message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) operand: Option<usize>,
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Refusal {
+        Refusal { message, help: None, operand: None }
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(message: impl Into<String>) -> Refusal {
+        Refusal::from(message.into())
+    }
+
+    /// There is no such instruction.
+    pub(crate) fn unknown<'c>(
+        set: &str,
+        mnemonic: &str,
+        known: impl IntoIterator<Item = &'c str>,
+    ) -> Refusal {
+        Refusal::new(format!("unknown {set} instruction `{mnemonic}`")).help(
+            match nearest(mnemonic, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    format!("it is not among the {set} instructions that litmake gives a meaning")
+                }
+            },
+        )
+    }
+
+    pub(crate) fn on(self, operand: usize) -> Refusal {
+        Refusal { operand: Some(operand), ..self }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Refusal {
+        Refusal { help: Some(help.into()), ..self }
+    }
+
+    pub(crate) fn at(self, source: &Source, span: Span) -> Box<Diag> {
+        let diag = Diag::at(source, span, self.message);
+        match self.help {
+            Some(help) => diag.help(help),
+            None => diag,
+        }
     }
 }
 

@@ -104,6 +104,63 @@ pub trait Decoder: Sync {
     fn style(&self) -> &'static Style;
 }
 
+/// The fixed bits of an encoding: a word is of it where `word & mask == value`.
+#[derive(Clone, Copy)]
+pub struct Pattern {
+    pub(crate) mask: u32,
+    pub(crate) value: u32,
+}
+
+impl Pattern {
+    /// A pattern from its bits, the highest first: `0` and `1` are fixed, other characters are not, blanks are for the
+    /// eye, and `;` ends them. A pattern of another length does not compile.
+    pub(crate) const fn new(bits: &str, len: u32) -> Pattern {
+        let bytes = bits.as_bytes();
+        let (mut mask, mut value, mut found, mut i) = (0u32, 0u32, 0, 0);
+        while i < bytes.len() && bytes[i] != b';' {
+            let b = bytes[i];
+            i += 1;
+            if b == b' ' {
+                continue;
+            }
+            mask = mask << 1 | (b == b'0' || b == b'1') as u32;
+            value = value << 1 | (b == b'1') as u32;
+            found += 1;
+        }
+        assert!(found == len, "bits are missing or too many");
+        Pattern { mask, value }
+    }
+
+    pub(crate) const fn is(&self, word: u32) -> bool {
+        word & self.mask == self.value
+    }
+}
+
+/// One encoding of a table.
+pub struct Row<F: 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) pattern: Pattern,
+    /// The operands in the order in which they are written.
+    pub(crate) fields: &'static [F],
+    pub(crate) flow: Flow,
+}
+
+impl<F> Row<F> {
+    /// An encoding after which control goes on.
+    pub(crate) const fn new(
+        name: &'static str,
+        mask: u32,
+        value: u32,
+        fields: &'static [F],
+    ) -> Row<F> {
+        Row { name, pattern: Pattern { mask, value }, fields, flow: Flow::Next }
+    }
+
+    pub(crate) const fn is(&self, word: u32) -> bool {
+        self.pattern.is(word)
+    }
+}
+
 /// How a dialect writes operands.
 pub struct Style {
     /// Stands before a number: `#` in Arm's dialects, `$` in x86's.

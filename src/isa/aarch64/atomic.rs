@@ -1,7 +1,7 @@
 //! Atomic read-modify-writes of one instruction: LSE, LSE128, and compare-and-swap of one or
 //! two registers. Each reads and writes memory in one access of up to 16 bytes.
 
-use super::emit::{Emit, Lowered, Refusal};
+use super::emit::{Emit, Lowered, Refusal, wrong_width};
 use super::mem::bare_address;
 use super::regs::{Name, View};
 use litmake_ops::{BinOp, Op, Port, Tags, Temp, UnOp, tag};
@@ -84,7 +84,7 @@ pub fn lower(a: Atomic, e: &mut Emit) -> Lowered {
             let expected = Registers::pair(e, 0, true)?;
             let new = Registers::pair(e, 2, true)?;
             if new.view.bits != expected.view.bits {
-                return Err(Refusal::width(2, new.view.bits, expected.view.bits));
+                return Err(wrong_width(2, new.view.bits, expected.view.bits));
             }
             let size = expected.view.bits / 4;
             let addr = bare_address(e, 4)?;
@@ -254,25 +254,25 @@ fn compare_and_swap(
     let store = |e: &mut Emit| e.store(addr, value, size, write);
     if !returns {
         let yes = e.block(store);
-        e.push(Op::If { cond: same, yes, no: Vec::new() });
+        e.op(Op::If { cond: same, yes, no: Vec::new() });
         return;
     }
     let choice = e.temp();
-    e.push(Op::Choose { dst: choice });
+    e.op(Op::Choose { dst: choice });
     let from_register = e.block(|e| {
         let yes = e.block(|e| {
             store(e);
             // The bits above the accessed bytes are zero, as with the value read.
-            let kept = e.zero_ext(wanted, width, width.max(64));
+            let kept = e.zero_extend(wanted, width, width.max(64));
             expected.write(e, kept);
         });
         let no = e.block(|e| expected.write(e, old));
-        e.push(Op::If { cond: same, yes, no });
+        e.op(Op::If { cond: same, yes, no });
     });
     let from_memory = e.block(|e| {
         let yes = e.block(store);
-        e.push(Op::If { cond: same, yes, no: Vec::new() });
+        e.op(Op::If { cond: same, yes, no: Vec::new() });
         expected.write(e, old);
     });
-    e.push(Op::If { cond: choice, yes: from_register, no: from_memory });
+    e.op(Op::If { cond: choice, yes: from_register, no: from_memory });
 }

@@ -4,50 +4,20 @@
 
 use super::operand::{Index, Mem, Operand, Shift, Symbol};
 use super::regs::{Flag, Name, View};
+pub use crate::lex::Refusal;
+use crate::microcode;
 use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Temp, UnOp, Val};
 use rustc_hash::FxHashMap;
-use std::ops::Range;
-
-/// Why an instruction is not accepted, and the operand at fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    pub message: String,
-    pub help: Option<String>,
-    pub operand: Option<usize>,
-    /// There is no such instruction; the message names it.
-    pub unknown: bool,
-}
+use std::ops::{Deref, DerefMut, Range};
 
 pub type Lowered<T = ()> = Result<T, Refusal>;
 
-impl Refusal {
-    pub fn new(message: impl Into<String>) -> Refusal {
-        Refusal { message: message.into(), help: None, operand: None, unknown: false }
-    }
-
-    /// A register as wide as another operand was expected.
-    pub fn width(operand: usize, found: u8, expected: u8) -> Refusal {
-        let message = format!(
-            "expected a register of {expected} bits, as the other is; this one has {found}"
-        );
-        Refusal::new(message).on(operand)
-    }
-
-    pub fn unknown(mnemonic: &str) -> Refusal {
-        let refusal = Refusal::new(format!("unknown instruction `{mnemonic}`"));
-        Refusal { unknown: true, ..refusal }
-    }
-
-    pub fn on(mut self, operand: usize) -> Refusal {
-        self.operand = Some(operand);
-        self
-    }
-
-    pub fn help(mut self, help: impl Into<String>) -> Refusal {
-        self.help = Some(help.into());
-        self
-    }
+/// A register as wide as another operand was expected.
+pub fn wrong_width(operand: usize, found: u8, expected: u8) -> Refusal {
+    let message =
+        format!("expected a register of {expected} bits, as the other is; this one has {found}");
+    Refusal::new(message).on(operand)
 }
 
 /// The context in which an instruction is lowered: its thread and its place there.
@@ -61,8 +31,22 @@ pub struct Emit<'a> {
     /// FEAT_LSE2: an access within 16 aligned bytes is single.
     pub lse2: bool,
     pub operands: &'a [Operand],
-    pub ops: Vec<Op>,
-    pub temps: Temp,
+    pub ops: microcode::Emit,
+}
+
+/// It writes ops as every instruction set does.
+impl Deref for Emit<'_> {
+    type Target = microcode::Emit;
+
+    fn deref(&self) -> &microcode::Emit {
+        &self.ops
+    }
+}
+
+impl DerefMut for Emit<'_> {
+    fn deref_mut(&mut self) -> &mut microcode::Emit {
+        &mut self.ops
+    }
 }
 
 /// An address, and the new value of its base register.
@@ -72,83 +56,30 @@ pub struct Address {
 }
 
 impl Emit<'_> {
-    pub fn temp(&mut self) -> Temp {
-        // An instruction needs some tens of temporaries at most.
-        self.temps += 1;
-        self.temps - 1
-    }
-
-    pub fn push(&mut self, op: Op) {
-        self.ops.push(op);
-    }
-
-    pub fn val(&mut self, val: Val) -> Temp {
-        let dst = self.temp();
-        self.push(Op::Const { dst, val });
-        dst
-    }
-
     /// A constant, in two's complement of 64 bits.
-    pub fn int(&mut self, n: i128) -> Temp {
-        self.val(Val::Int(n as u128 & u128::from(u64::MAX)))
-    }
-
-    pub fn un(&mut self, op: UnOp, a: Temp, width: u8) -> Temp {
-        let dst = self.temp();
-        self.push(Op::Un { dst, op, a, width });
-        dst
-    }
-
-    pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
-        let dst = self.temp();
-        self.push(Op::Bin { dst, op, a, b, width });
-        dst
-    }
-
-    pub fn bin_const(&mut self, op: BinOp, a: Temp, b: u128, width: u8) -> Temp {
-        let b = self.val(Val::Int(b));
-        self.bin(op, a, b, width)
-    }
-
-    pub fn select(&mut self, cond: Temp, yes: Temp, no: Temp) -> Temp {
-        let dst = self.temp();
-        self.push(Op::Select { dst, cond, yes, no });
-        dst
-    }
-
-    pub fn zero_ext(&mut self, a: Temp, from: u8, width: u8) -> Temp {
-        if from >= width {
-            return a;
-        }
-        self.un(UnOp::ZeroExt { from }, a, width)
-    }
-
-    pub fn sign_ext(&mut self, a: Temp, from: u8, width: u8) -> Temp {
-        if from >= width {
-            return a;
-        }
-        self.un(UnOp::SignExt { from }, a, width)
+    pub fn number(&mut self, n: i128) -> Temp {
+        self.signed(n, 64)
     }
 
     /// The low and the high `bits` joined.
     pub fn join(&mut self, low: Temp, high: Temp, bits: u8) -> Temp {
-        let low = self.zero_ext(low, bits, 2 * bits);
-        let high = self.bin_const(BinOp::Shl, high, bits.into(), 2 * bits);
+        let low = self.zero_extend(low, bits, 2 * bits);
+        let high = self.bin_int(BinOp::Shl, high, bits.into(), 2 * bits);
         self.bin(BinOp::Or, high, low, 2 * bits)
     }
 
     /// The low and the high half of a value of `2 * bits`.
     pub fn halves(&mut self, value: Temp, bits: u8) -> (Temp, Temp) {
-        let low = self.zero_ext(value, bits, 2 * bits);
-        let high = self.bin_const(BinOp::Shr, value, bits.into(), 2 * bits);
+        let low = self.zero_extend(value, bits, 2 * bits);
+        let high = self.bin_int(BinOp::Shr, value, bits.into(), 2 * bits);
         (low, high)
     }
 
     /// Builds the ops of one side of a conditional.
     pub fn block(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Op> {
-        let outer = std::mem::take(&mut self.ops);
+        let outer = self.begin();
         f(self);
-        std::mem::replace(&mut self.ops, outer)
+        self.end(outer)
     }
 
     // Registers.
@@ -162,11 +93,7 @@ impl Emit<'_> {
     /// operations that take their operands modulo their width.
     pub fn read_raw(&mut self, view: &View, port: Port) -> Temp {
         match self.reg(view) {
-            Some(reg) => {
-                let dst = self.temp();
-                self.push(Op::ReadReg { dst, reg, port });
-                dst
-            }
+            Some(reg) => self.ops.read(reg, port),
             None => self.int(0),
         }
     }
@@ -177,14 +104,14 @@ impl Emit<'_> {
         let raw = self.read_raw(view, port);
         match view.name {
             Name::Zero => raw,
-            _ => self.zero_ext(raw, view.bits, full),
+            _ => self.zero_extend(raw, view.bits, full),
         }
     }
 
     /// Writes a view; the bits of the register above the view become 0. The value must fit.
     pub fn write(&mut self, view: &View, src: Temp) {
         if let Some(reg) = self.reg(view) {
-            self.push(Op::WriteReg { reg, src });
+            self.ops.write(reg, src);
         }
     }
 
@@ -192,14 +119,12 @@ impl Emit<'_> {
 
     pub fn flag(&mut self, flag: Flag) -> Temp {
         let reg = self.code.reg(flag.name(), 1, false);
-        let dst = self.temp();
-        self.push(Op::ReadReg { dst, reg, port: Port::None });
-        dst
+        self.ops.read(reg, Port::None)
     }
 
     pub fn set_flag(&mut self, flag: Flag, src: Temp) {
         let reg = self.code.reg(flag.name(), 1, false);
-        self.push(Op::WriteReg { reg, src });
+        self.ops.write(reg, src);
     }
 
     /// 1 where the condition holds.
@@ -375,7 +300,7 @@ impl Emit<'_> {
                 return Err(Refusal::new("a post-index goes with a plain `[X1]`").on(i + 1));
             }
             let next = match post {
-                Operand::Imm(n) => self.bin_const(BinOp::Add, base, wrap(*n), 64),
+                Operand::Imm(n) => self.bin_int(BinOp::Add, base, wrap(*n), 64),
                 Operand::Reg(v) if !v.is_vec() && v.bits == 64 => {
                     let step = self.read_raw(v, Port::None);
                     self.bin(BinOp::Add, base, step, 64)
@@ -398,7 +323,7 @@ impl Emit<'_> {
     fn indexed(&mut self, i: usize, base: Temp, mem: &Mem) -> Lowered<Temp> {
         match &mem.index {
             Index::Imm(0) => Ok(base),
-            Index::Imm(n) => Ok(self.bin_const(BinOp::Add, base, wrap((*n).into()), 64)),
+            Index::Imm(n) => Ok(self.bin_int(BinOp::Add, base, wrap((*n).into()), 64)),
             Index::Reg(..) if mem.pre => {
                 Err(Refusal::new("a register offset has no write-back").on(i))
             }
@@ -422,12 +347,12 @@ impl Emit<'_> {
                 let from =
                     v.bits.min(if matches!(shift, Shift::Uxtw | Shift::Sxtw) { 32 } else { 64 });
                 let wide = match shift {
-                    Shift::Sxtw => self.sign_ext(raw, from, 64),
-                    _ => self.zero_ext(raw, from, 64),
+                    Shift::Sxtw => self.sign_extend(raw, from, 64),
+                    _ => self.zero_extend(raw, from, 64),
                 };
                 let step = match amount.unwrap_or(0) {
                     0 => wide,
-                    n => self.bin_const(BinOp::Shl, wide, n.into(), 64),
+                    n => self.bin_int(BinOp::Shl, wide, n.into(), 64),
                 };
                 Ok(self.bin(BinOp::Add, base, step, 64))
             }
@@ -441,7 +366,7 @@ impl Emit<'_> {
         match symbol.modifier.as_deref() {
             Some("lo12") => match symbol.offset {
                 0 => Ok(base),
-                n => Ok(self.bin_const(BinOp::Add, base, wrap(n.into()), 64)),
+                n => Ok(self.bin_int(BinOp::Add, base, wrap(n.into()), 64)),
             },
             Some(m) => Err(Refusal::new(format!("the relocation `:{m}:` is not supported here"))
                 .on(i)
@@ -457,18 +382,8 @@ impl Emit<'_> {
         }
     }
 
-    pub fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
-        let dst = self.temp();
-        self.push(Op::Load { dst, addr, size, tags });
-        dst
-    }
-
-    pub fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
-        self.push(Op::Store { addr, src, size, tags });
-    }
-
     pub fn plus(&mut self, addr: Temp, bytes: u8) -> Temp {
-        self.bin_const(BinOp::Add, addr, bytes.into(), 64)
+        self.bin_int(BinOp::Add, addr, bytes.into(), 64)
     }
 }
 

@@ -2,7 +2,7 @@
 //! vectors. Moves are in
 //! [`super::simd`]. Halves and fused operations are refused.
 
-use super::emit::{Emit, Lowered, Refusal};
+use super::emit::{Emit, Lowered, Refusal, wrong_width};
 use super::operand::Operand;
 use super::regs::{Flag, View};
 use super::simd::{each_lane, lane_value, vector, whole};
@@ -63,7 +63,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let (d, n) = (scalar(e, 0)?, e.any_reg(1)?);
             let fraction = fraction(e, n.bits)?;
             if n.is_vec() && n.bits != d.bits {
-                return Err(Refusal::width(1, n.bits, d.bits));
+                return Err(wrong_width(1, n.bits, d.bits));
             }
             let value = e.read(&n, Port::None);
             let value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
@@ -74,7 +74,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let (d, n) = (e.any_reg(0)?, scalar(e, 1)?);
             let fraction = fraction(e, d.bits)?;
             if d.is_vec() && n.bits != d.bits {
-                return Err(Refusal::width(1, n.bits, d.bits));
+                return Err(wrong_width(1, n.bits, d.bits));
             }
             let value = e.read(&n, Port::None);
             let value = scaled(e, value, fraction, n.bits);
@@ -95,7 +95,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let (a, b) = (e.read(&n, Port::None), e.read(&m, Port::None));
             let mut value = e.bin(op, a, b, d.bits);
             if negate {
-                value = e.bin_const(BinOp::Xor, value, 1 << (d.bits - 1), d.bits);
+                value = e.bin_int(BinOp::Xor, value, 1 << (d.bits - 1), d.bits);
             }
             e.write(&d, value);
         }
@@ -106,8 +106,8 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let value = e.read(&n, Port::None);
             let sign = 1u128 << (d.bits - 1);
             let value = match float {
-                Float::Neg => e.bin_const(BinOp::Xor, value, sign, d.bits),
-                _ => e.bin_const(BinOp::And, value, sign - 1, d.bits),
+                Float::Neg => e.bin_int(BinOp::Xor, value, sign, d.bits),
+                _ => e.bin_int(BinOp::And, value, sign - 1, d.bits),
             };
             e.write(&d, value);
         }
@@ -127,7 +127,7 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             let holds = e.condition(cond);
             let flags = flags(e, a, b, bits);
             for (i, (flag, yes)) in Flag::ALL.into_iter().zip(flags).enumerate() {
-                let no = e.int(i128::from(otherwise >> (3 - i) & 1));
+                let no = e.number(i128::from(otherwise >> (3 - i) & 1));
                 let value = e.select(holds, yes, no);
                 e.set_flag(flag, value);
             }
@@ -182,7 +182,7 @@ fn on_vectors(float: Float, e: &mut Emit) -> Lowered {
 fn scaled(e: &mut Emit, value: Temp, exponent: i32, bits: u8) -> Temp {
     match exponent {
         0 => value,
-        _ => e.bin_const(BinOp::FloatMul, value, power(exponent, bits), bits),
+        _ => e.bin_int(BinOp::FloatMul, value, power(exponent, bits), bits),
     }
 }
 
@@ -217,7 +217,7 @@ fn like(e: &Emit, i: usize, other: &View) -> Lowered<View> {
     let view = scalar(e, i)?;
     match view.bits == other.bits {
         true => Ok(view),
-        false => Err(Refusal::width(i, view.bits, other.bits)),
+        false => Err(wrong_width(i, view.bits, other.bits)),
     }
 }
 

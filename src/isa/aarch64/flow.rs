@@ -161,13 +161,13 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
         Flow::Jump => {
             let target = e.label(0)?;
             e.only(1)?;
-            e.push(Op::Jump { target });
+            e.op(Op::Jump { target });
         }
         Flow::If(cond) => {
             let target = e.label(0)?;
             e.only(1)?;
             let cond = e.condition(cond);
-            e.push(Op::Branch { cond, target });
+            e.op(Op::Branch { cond, target });
         }
         Flow::Zero { negated } => {
             let v = e.gpr(0)?;
@@ -175,7 +175,7 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             e.only(2)?;
             let value = e.read_raw(&v, Port::None);
             let cond = decided(e, value, v.bits, negated);
-            e.push(Op::Branch { cond, target });
+            e.op(Op::Branch { cond, target });
         }
         Flow::Bit { negated } => {
             let v = e.gpr(0)?;
@@ -183,15 +183,15 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             let target = e.label(2)?;
             e.only(3)?;
             let value = e.read_raw(&v, Port::None);
-            let value = e.bin_const(BinOp::And, value, 1 << bit, v.bits);
+            let value = e.bin_int(BinOp::And, value, 1 << bit, v.bits);
             let cond = decided(e, value, v.bits, negated);
-            e.push(Op::Branch { cond, target });
+            e.op(Op::Branch { cond, target });
         }
         Flow::Compare { op, swap, bits } => {
             let n = e.gpr(0)?;
             let a = e.read_raw(&n, Port::None);
             let b = match e.operands.get(1) {
-                Some(Operand::Imm(k)) => e.int(*k),
+                Some(Operand::Imm(k)) => e.number(*k),
                 _ => {
                     let m = e.gpr_like(1, &n)?;
                     e.read_raw(&m, Port::None)
@@ -202,7 +202,7 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             let width = if bits == 0 { n.bits } else { bits };
             let (a, b) = if swap { (b, a) } else { (a, b) };
             let cond = e.bin(op, a, b, width);
-            e.push(Op::Branch { cond, target });
+            e.op(Op::Branch { cond, target });
         }
         Flow::Call => {
             let target = e.label(0).map_err(|r| {
@@ -212,18 +212,18 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             })?;
             e.only(1)?;
             link(e);
-            e.push(Op::Jump { target });
+            e.op(Op::Jump { target });
         }
         Flow::CallTo => {
             let v = target_register(e, 0)?;
             let addr = e.read_raw(&v, Port::None);
             link(e);
-            e.push(Op::JumpTo { addr });
+            e.op(Op::JumpTo { addr });
         }
         Flow::JumpTo => {
             let v = target_register(e, 0)?;
             let addr = e.read_raw(&v, Port::None);
-            e.push(Op::JumpTo { addr });
+            e.op(Op::JumpTo { addr });
         }
         Flow::Return => {
             let v = match e.operands {
@@ -231,22 +231,22 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
                 _ => target_register(e, 0)?,
             };
             let addr = e.read_raw(&v, Port::None);
-            e.push(Op::JumpTo { addr });
+            e.op(Op::JumpTo { addr });
         }
         Flow::Dmb => {
             let tags = barrier(e)?.0;
-            e.push(Op::Fence { tags });
+            e.op(Op::Fence { tags });
         }
         Flow::Dsb => {
             let tags = barrier(e)?.1;
-            e.push(Op::Fence { tags });
+            e.op(Op::Fence { tags });
         }
         Flow::Isb => {
             e.only(1)?;
-            e.push(Op::Fence { tags: tag::ISB });
+            e.op(Op::Fence { tags: tag::ISB });
         }
         Flow::Nop => {}
-        Flow::Trap => e.push(Op::Halt),
+        Flow::Trap => e.op(Op::Halt),
         Flow::ReadSystem => read_system(e)?,
         Flow::WriteSystem => write_system(e)?,
     }
@@ -265,7 +265,7 @@ fn read_system(e: &mut Emit) -> Lowered {
     let bits = Flag::ALL.map(|flag| e.flag(flag));
     let mut all = e.int(0);
     for (i, bit) in bits.into_iter().enumerate() {
-        let placed = e.bin_const(BinOp::Shl, bit, 31 - i as u128, 64);
+        let placed = e.bin_int(BinOp::Shl, bit, 31 - i as u128, 64);
         all = e.bin(BinOp::Or, all, placed, 64);
     }
     e.write(&d, all);
@@ -284,8 +284,8 @@ fn write_system(e: &mut Emit) -> Lowered {
     let s = e.gpr(1)?;
     let value = e.read_raw(&s, Port::None);
     for (i, flag) in Flag::ALL.into_iter().enumerate() {
-        let bit = e.bin_const(BinOp::Shr, value, 31 - i as u128, 64);
-        let bit = e.bin_const(BinOp::And, bit, 1, 64);
+        let bit = e.bin_int(BinOp::Shr, value, 31 - i as u128, 64);
+        let bit = e.bin_int(BinOp::And, bit, 1, 64);
         e.set_flag(flag, bit);
     }
     Ok(())
@@ -302,7 +302,8 @@ fn decided(e: &mut Emit, value: Temp, width: u8, negated: bool) -> Temp {
 
 /// The link register gets the address of the instruction after this one.
 fn link(e: &mut Emit) {
-    let next = e.val(Val::Code(e.here + 1));
+    let here = e.here;
+    let next = e.val(Val::Code(here + 1));
     e.write(&View::x(30), next);
 }
 

@@ -3,7 +3,7 @@
 
 pub use litmake_ops::mask;
 
-use super::emit::{Emit, Lowered, Refusal, wrap};
+use super::emit::{Emit, Lowered, Refusal, wrap, wrong_width};
 use super::operand::{Operand, Shift};
 use super::regs::{Flag, View};
 use litmake_ops::{BinOp, Port, Temp, UnOp, Val};
@@ -33,7 +33,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let n = e.gpr(0)?;
             let a = e.read_raw(&n, Port::None);
             let b = match e.operands.get(1) {
-                Some(Operand::Imm(k)) => e.int(*k),
+                Some(Operand::Imm(k)) => e.number(*k),
                 _ => {
                     let m = e.gpr_like(1, &n)?;
                     e.read_raw(&m, Port::None)
@@ -46,7 +46,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let result = flags_of(e, a, b, sub, n.bits);
             // NZCV from the immediate, from bit 3 down.
             for (i, (flag, yes)) in Flag::ALL.into_iter().zip(result.1).enumerate() {
-                let no = e.int(i128::from(otherwise >> (3 - i) & 1));
+                let no = e.number(i128::from(otherwise >> (3 - i) & 1));
                 let value = e.select(holds, yes, no);
                 e.set_flag(flag, value);
             }
@@ -108,8 +108,8 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let d = e.gpr(0)?;
             let (value, shift) = wide_imm(e, &d)?;
             let old = e.read_raw(&d, Port::None);
-            let rest = e.bin_const(BinOp::And, old, mask(d.bits) & !(0xffff << shift), d.bits);
-            let result = e.bin_const(BinOp::Or, rest, value, d.bits);
+            let rest = e.bin_int(BinOp::And, old, mask(d.bits) & !(0xffff << shift), d.bits);
+            let result = e.bin_int(BinOp::Or, rest, value, d.bits);
             e.write(&d, result);
         }
         Int::Shift(op) => {
@@ -119,12 +119,12 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let by = match e.operands.get(2) {
                 Some(Operand::Imm(_)) => {
                     let k = e.imm_in(2, 0..d.bits.into())?;
-                    e.int(k.into())
+                    e.number(k.into())
                 }
                 _ => {
                     let m = e.gpr(2)?;
                     let m = e.read_raw(&m, Port::None);
-                    e.bin_const(BinOp::And, m, u128::from(d.bits - 1), d.bits)
+                    e.bin_int(BinOp::And, m, u128::from(d.bits - 1), d.bits)
                 }
             };
             e.only(3)?;
@@ -173,8 +173,8 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             e.only(4)?;
             let high = e.read_raw(&n, Port::None);
             let low = e.read_raw(&m, Port::None);
-            let low = e.bin_const(BinOp::Shr, low, at.into(), d.bits);
-            let high = e.bin_const(BinOp::Shl, high, u128::from(d.bits - at), d.bits);
+            let low = e.bin_int(BinOp::Shr, low, at.into(), d.bits);
+            let high = e.bin_int(BinOp::Shl, high, u128::from(d.bits - at), d.bits);
             let result = e.bin(BinOp::Or, high, low, d.bits);
             e.write(&d, result);
         }
@@ -206,7 +206,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let (n, m) = (e.gpr(1)?, e.gpr(2)?);
             let mut factor = |view: &View| {
                 let raw = e.read_raw(view, Port::None);
-                if signed { e.sign_ext(raw, 32, 64) } else { e.zero_ext(raw, 32, 64) }
+                if signed { e.sign_extend(raw, 32, 64) } else { e.zero_extend(raw, 32, 64) }
             };
             let (a, b) = (factor(&n), factor(&m));
             let product = e.bin(BinOp::Mul, a, b, 64);
@@ -238,7 +238,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
                 let zero = e.un(UnOp::IsZero, b, w);
                 let divisor = e.bin(BinOp::Or, b, zero, w);
                 let quotient = e.bin(op, a, divisor, w);
-                let keep = e.bin_const(BinOp::Sub, zero, 1, w);
+                let keep = e.bin_int(BinOp::Sub, zero, 1, w);
                 e.bin(BinOp::And, quotient, keep, w)
             })?;
         }
@@ -299,9 +299,9 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
 /// The low `from` bits of `a`, extended to the width of the destination and within it.
 fn narrow(e: &mut Emit, a: Temp, signed: bool, from: u8, width: u8) -> Temp {
     if signed && from < width {
-        e.sign_ext(a, from, width)
+        e.sign_extend(a, from, width)
     } else {
-        e.zero_ext(a, from.min(width), 64)
+        e.zero_extend(a, from.min(width), 64)
     }
 }
 
@@ -329,8 +329,8 @@ fn second(e: &mut Emit, i: usize, like: &View) -> Lowered<Temp> {
     e.only(i + 2)?;
     match operands.get(i) {
         Some(Operand::Imm(n)) => match follow {
-            None => Ok(e.int(*n)),
-            Some((Shift::Lsl, Some(k))) if k < like.bits => Ok(e.int((wrap(*n) << k) as i128)),
+            None => Ok(e.number(*n)),
+            Some((Shift::Lsl, Some(k))) if k < like.bits => Ok(e.number((wrap(*n) << k) as i128)),
             Some(_) => Err(e.missing(i + 1, "`LSL` with an amount after an immediate")),
         },
         Some(Operand::Symbol(s)) if follow.is_none() && s.modifier.is_some() => {
@@ -371,20 +371,23 @@ fn shifted(
         _ => {
             let (signed, bits) = shift.extension().unwrap_or((false, width));
             let bits = bits.min(from);
-            let wide =
-                if signed { e.sign_ext(raw, bits, width) } else { e.zero_ext(raw, bits, width) };
+            let wide = if signed {
+                e.sign_extend(raw, bits, width)
+            } else {
+                e.zero_extend(raw, bits, width)
+            };
             return Ok(match amount {
                 0 => wide,
-                n => e.bin_const(BinOp::Shl, wide, n.into(), width),
+                n => e.bin_int(BinOp::Shl, wide, n.into(), width),
             });
         }
     };
     if from != width {
-        return Err(Refusal::width(i - 1, from, width));
+        return Err(wrong_width(i - 1, from, width));
     }
     Ok(match amount {
         0 => raw,
-        n => e.bin_const(op, raw, n.into(), width),
+        n => e.bin_int(op, raw, n.into(), width),
     })
 }
 
@@ -406,7 +409,7 @@ fn flags_of(e: &mut Emit, a: Temp, b: Temp, sub: bool, w: u8) -> (Temp, [Temp; 4
 }
 
 fn sign(e: &mut Emit, a: Temp, w: u8) -> Temp {
-    e.bin_const(BinOp::Shr, a, u128::from(w - 1), w)
+    e.bin_int(BinOp::Shr, a, u128::from(w - 1), w)
 }
 
 fn set_flags(e: &mut Emit, values: [Temp; 4]) {
@@ -431,11 +434,11 @@ fn carry(e: &mut Emit, d: &View, a: Temp, b: Temp, sub: bool, flags: bool) {
     let c = e.flag(Flag::C);
     let sum = e.bin(BinOp::Add, a, b, w + 1);
     let sum = e.bin(BinOp::Add, sum, c, w + 1);
-    let result = e.zero_ext(sum, w, w + 1);
+    let result = e.zero_extend(sum, w, w + 1);
     if flags {
         let n = sign(e, result, w);
         let z = e.un(UnOp::IsZero, result, w);
-        let c = e.bin_const(BinOp::Shr, sum, w.into(), w + 1);
+        let c = e.bin_int(BinOp::Shr, sum, w.into(), w + 1);
         let from_a = e.bin(BinOp::Xor, a, result, w);
         let from_b = e.bin(BinOp::Xor, b, result, w);
         let both = e.bin(BinOp::And, from_a, from_b, w);
@@ -505,12 +508,12 @@ fn field_out(e: &mut Emit, kind: Field, d: &View, n: &View, at: u8, width: u8) {
     let raw = e.read_raw(n, Port::None);
     let low = match at {
         0 => raw,
-        k => e.bin_const(BinOp::Shr, raw, k.into(), d.bits),
+        k => e.bin_int(BinOp::Shr, raw, k.into(), d.bits),
     };
     let result = match kind {
         Field::Sign | Field::Zero => narrow(e, low, kind == Field::Sign, width, d.bits),
         Field::Keep => {
-            let field = e.bin_const(BinOp::And, low, mask(width), d.bits);
+            let field = e.bin_int(BinOp::And, low, mask(width), d.bits);
             keep_around(e, d, field, mask(width))
         }
     };
@@ -524,7 +527,7 @@ fn field_in(e: &mut Emit, kind: Field, d: &View, n: &View, at: u8, width: u8) {
         Field::Sign => narrow(e, raw, true, width, d.bits),
         _ => narrow(e, raw, false, width, d.bits),
     };
-    let placed = e.bin_const(BinOp::Shl, field, at.into(), d.bits);
+    let placed = e.bin_int(BinOp::Shl, field, at.into(), d.bits);
     let result = match kind {
         Field::Keep => keep_around(e, d, placed, mask(width) << at),
         _ => placed,
@@ -534,7 +537,7 @@ fn field_in(e: &mut Emit, kind: Field, d: &View, n: &View, at: u8, width: u8) {
 
 fn keep_around(e: &mut Emit, d: &View, field: Temp, covered: u128) -> Temp {
     let old = e.read_raw(d, Port::None);
-    let rest = e.bin_const(BinOp::And, old, mask(d.bits) & !covered, d.bits);
+    let rest = e.bin_int(BinOp::And, old, mask(d.bits) & !covered, d.bits);
     e.bin(BinOp::Or, rest, field, d.bits)
 }
 
@@ -542,10 +545,10 @@ fn unary(e: &mut Emit, op: Unary, a: Temp, w: u8) -> Temp {
     match op {
         Unary::Clz => e.un(UnOp::Clz, a, w),
         Unary::Cls => {
-            let sign = e.bin_const(BinOp::Sar, a, u128::from(w - 1), w);
+            let sign = e.bin_int(BinOp::Sar, a, u128::from(w - 1), w);
             let differs = e.bin(BinOp::Xor, a, sign, w);
             let leading = e.un(UnOp::Clz, differs, w);
-            e.bin_const(BinOp::Sub, leading, 1, w)
+            e.bin_int(BinOp::Sub, leading, 1, w)
         }
         Unary::Ctz => {
             let reversed = e.un(UnOp::BitReverse, a, w);
@@ -556,18 +559,18 @@ fn unary(e: &mut Emit, op: Unary, a: Temp, w: u8) -> Temp {
         Unary::Rev => e.un(UnOp::ByteSwap, a, w),
         Unary::Rev16 => {
             let even = 0x00ff_00ff_00ff_00ff & mask(w);
-            let up = e.bin_const(BinOp::And, a, even, w);
-            let up = e.bin_const(BinOp::Shl, up, 8, w);
-            let down = e.bin_const(BinOp::Shr, a, 8, w);
-            let down = e.bin_const(BinOp::And, down, even, w);
+            let up = e.bin_int(BinOp::And, a, even, w);
+            let up = e.bin_int(BinOp::Shl, up, 8, w);
+            let down = e.bin_int(BinOp::Shr, a, 8, w);
+            let down = e.bin_int(BinOp::And, down, even, w);
             e.bin(BinOp::Or, up, down, w)
         }
         Unary::Rev32 => {
             let swapped = e.un(UnOp::ByteSwap, a, w);
-            if w == 64 { e.bin_const(BinOp::Ror, swapped, 32, w) } else { swapped }
+            if w == 64 { e.bin_int(BinOp::Ror, swapped, 32, w) } else { swapped }
         }
         Unary::Abs => {
-            let sign = e.bin_const(BinOp::Sar, a, u128::from(w - 1), w);
+            let sign = e.bin_int(BinOp::Sar, a, u128::from(w - 1), w);
             let flipped = e.bin(BinOp::Xor, a, sign, w);
             e.bin(BinOp::Sub, flipped, sign, w)
         }
@@ -577,7 +580,7 @@ fn unary(e: &mut Emit, op: Unary, a: Temp, w: u8) -> Temp {
 fn altered(e: &mut Emit, alter: Alter, a: Temp, w: u8) -> Temp {
     match alter {
         Alter::Keep => a,
-        Alter::Inc => e.bin_const(BinOp::Add, a, 1, w),
+        Alter::Inc => e.bin_int(BinOp::Add, a, 1, w),
         Alter::Inv => e.un(UnOp::Not, a, w),
         Alter::Neg => e.un(UnOp::Neg, a, w),
     }

@@ -247,7 +247,7 @@ fn load(e: &mut Emit, size: u8, signed: bool, tags: Tags) -> Lowered {
     let size = access_size(size, &d);
     let address = e.address(1)?;
     let value = load_at(e, &address, size, tags);
-    let value = if signed { e.sign_ext(value, size * 8, d.bits) } else { value };
+    let value = if signed { e.sign_extend(value, size * 8, d.bits) } else { value };
     e.write_back(&address);
     e.write(&d, value);
     Ok(())
@@ -258,8 +258,8 @@ fn constant(e: &mut Emit, d: &View) -> Lowered<Option<Temp>> {
     let operands = e.operands;
     let value = match operands.get(1) {
         Some(Operand::LiteralImm(n)) => {
-            let n = e.int(*n);
-            e.zero_ext(n, d.bits, 64)
+            let n = e.number(*n);
+            e.zero_extend(n, d.bits, 64)
         }
         Some(Operand::Literal(s)) => e.address_of(&s.name, s.offset),
         Some(Operand::Symbol(s)) if s.modifier.as_deref() == Some("got") => {
@@ -354,7 +354,7 @@ fn load_pair(e: &mut Emit, signed: bool, tags: Tags, ordered: bool) -> Lowered {
         (low, high)
     };
     let (low, high) = if signed {
-        (e.sign_ext(low, 32, a.bits), e.sign_ext(high, 32, b.bits))
+        (e.sign_extend(low, 32, a.bits), e.sign_extend(high, 32, b.bits))
     } else {
         (low, high)
     };
@@ -394,7 +394,7 @@ fn store_ex(e: &mut Emit, addr: Temp, src: Temp, size: u8, release: bool) -> Low
         return Err(e.missing(0, "a W register for the status"));
     }
     let status = e.temp();
-    e.push(Op::StoreEx {
+    e.op(Op::StoreEx {
         status,
         addr,
         src,

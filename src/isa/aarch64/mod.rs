@@ -20,15 +20,16 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+use super::microcode::{self, remove_unseen};
 use super::target::{Form, Target};
 use super::{Isa, RegName};
 use emit::{Emit, Refusal};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::{Arch, Line, Symbols};
-use litmake_ops::{Code, Inst, Label, Op, Reg};
+use litmake_ops::{Code, Inst, Label, Reg};
 use operand::{Operand, Parts};
 use regs::{Flag, Name, View};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -105,7 +106,7 @@ impl Isa for AArch64 {
                 operand::parse(&line.text).map_err(|f| Diag::at(source, at(&f.at), f.message))?;
             let mut inst = Inst { ops: Vec::new(), text: line.text.clone(), span: line.span };
             if !parts.mnemonic.is_empty() {
-                let kind = lookup(&parts).map_err(|r| refused(source, line, &parts, r))?;
+                let kind = lookup(&parts).map_err(|r| r.at(source, at(&parts.mnemonic_at)))?;
                 let mut emit = Emit {
                     code: &mut code,
                     symbols: &mut *symbols,
@@ -114,15 +115,18 @@ impl Isa for AArch64 {
                     len: lines.len() as u32,
                     lse2: self.lse2,
                     operands: &parts.operands,
-                    ops: Vec::new(),
-                    temps: 0,
+                    ops: microcode::Emit::new(),
                 };
                 lower(kind, &mut emit).map_err(|r| refused(source, line, &parts, r))?;
-                inst.ops = emit.ops;
+                inst.ops = emit.ops.finish();
             }
             code.insts.push(inst);
         }
-        drop_unread_flags(&mut code);
+        let regs = code.regs.iter().enumerate();
+        let is_flag = |name: &str| Flag::ALL.iter().any(|flag| flag.name() == name);
+        let flags: Vec<Reg> =
+            regs.filter(|(_, reg)| is_flag(&reg.name)).map(|(i, _)| i as Reg).collect();
+        remove_unseen(&mut code, &flags);
         Ok(code)
     }
 
@@ -188,7 +192,7 @@ fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
     if let Some(kind) = table().get(&name) {
         return Ok(*kind);
     }
-    let refusal = Refusal::unknown(&parts.mnemonic);
+    let refusal = Refusal::new(format!("unknown instruction `{}`", parts.mnemonic));
     if let Some((_, what)) = OUT_OF_SCOPE.iter().find(|(names, _)| names.contains(&name.as_str())) {
         return Err(refusal.help(format!("{what} is out of scope")));
     }
@@ -216,93 +220,6 @@ fn refused(source: &Source, line: &Line, parts: &Parts, refusal: Refusal) -> Box
         Some(i) => parts.at.get(i).unwrap_or(&parts.mnemonic_at),
         None => &parts.mnemonic_at,
     };
-    let message = match refusal.unknown {
-        true => refusal.message,
-        false => format!("`{}`: {}", parts.mnemonic, refusal.message),
-    };
-    let diag = Diag::at(source, place(source, line, range), message);
-    match refusal.help {
-        Some(help) => diag.help(help),
-        None => diag,
-    }
-}
-
-/// Takes away the writes of condition flags that no instruction of the thread reads, with the
-/// arithmetic that serves them alone: most comparisons serve one condition.
-fn drop_unread_flags(code: &mut Code) {
-    let mut read: FxHashSet<Reg> = FxHashSet::default();
-    for inst in &code.insts {
-        walk(&inst.ops, &mut |op| {
-            if let Op::ReadReg { reg, .. } = op {
-                read.insert(*reg);
-            }
-        });
-    }
-    let unread = |reg: Reg| {
-        let name = code.regs.get(reg as usize).map_or("", |r| r.name.as_str());
-        Flag::ALL.iter().any(|f| f.name() == name) && !read.contains(&reg)
-    };
-    let unread: FxHashSet<Reg> = (0..code.regs.len() as Reg).filter(|r| unread(*r)).collect();
-    for inst in &mut code.insts {
-        let writes_flag = |op: &Op| matches!(op, Op::WriteReg { reg, .. } if unread.contains(reg));
-        // Flags are written at the top level of an instruction.
-        if !inst.ops.iter().any(writes_flag) {
-            continue;
-        }
-        inst.ops.retain(|op| !writes_flag(op));
-        let mut used = FxHashSet::default();
-        let mut kept = Vec::with_capacity(inst.ops.len());
-        for op in inst.ops.drain(..).rev() {
-            let needed = match &op {
-                Op::Const { dst, .. }
-                | Op::ReadReg { dst, .. }
-                | Op::Un { dst, .. }
-                | Op::Bin { dst, .. }
-                | Op::Select { dst, .. } => used.contains(dst),
-                _ => true,
-            };
-            if needed {
-                uses(&op, &mut used);
-                kept.push(op);
-            }
-        }
-        kept.reverse();
-        inst.ops = kept;
-    }
-}
-
-/// All ops, those inside conditionals too.
-fn walk(ops: &[Op], f: &mut impl FnMut(&Op)) {
-    for op in ops {
-        f(op);
-        if let Op::If { yes, no, .. } = op {
-            walk(yes, f);
-            walk(no, f);
-        }
-    }
-}
-
-fn uses(op: &Op, used: &mut FxHashSet<litmake_ops::Temp>) {
-    match op {
-        Op::Const { .. } | Op::ReadReg { .. } | Op::Choose { .. } => {}
-        Op::WriteReg { src, .. } => used.extend([*src]),
-        Op::Un { a, .. } => used.extend([*a]),
-        Op::Bin { a, b, .. } => used.extend([*a, *b]),
-        Op::Select { cond, yes, no, .. } => used.extend([*cond, *yes, *no]),
-        Op::Load { addr, .. } | Op::Touch { addr, .. } => used.extend([*addr]),
-        Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => used.extend([*addr, *src]),
-        Op::Rmw { addr, body, new, .. } => {
-            used.extend([*addr, *new]);
-            body.iter().for_each(|op| uses(op, used));
-        }
-        Op::If { cond, yes, no } => {
-            used.extend([*cond]);
-            yes.iter().chain(no).for_each(|op| uses(op, used));
-        }
-        Op::Branch { cond, .. } | Op::Assume { cond } | Op::Undefined { cond, .. } => {
-            used.extend([*cond]);
-        }
-        Op::JumpTo { addr } => used.extend([*addr]),
-        Op::Fence { .. } | Op::Control { .. } | Op::Jump { .. } | Op::Halt => {}
-    }
+    let message = format!("`{}`: {}", parts.mnemonic, refusal.message);
+    Refusal { message, ..refusal }.at(source, place(source, line, &range.clone()))
 }

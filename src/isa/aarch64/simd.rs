@@ -2,7 +2,7 @@
 //! stores of elements. Enough for code that copies memory or clears it; no vector arithmetic
 //! but addition.
 
-use super::emit::{Emit, Lowered, Refusal, wrap};
+use super::emit::{Emit, Lowered, Refusal, wrap, wrong_width};
 use super::int::{Int, Unary, mask};
 use super::operand::{Index, Operand, Shift, Vector};
 use super::regs::{Name, View};
@@ -108,7 +108,7 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             let yes = e.read(&n, Port::None);
             let no = e.read(&m, Port::None);
             let chosen = e.select(holds, yes, no);
-            let chosen = e.zero_ext(chosen, d.bits, 128);
+            let chosen = e.zero_extend(chosen, d.bits, 128);
             e.write(&d, chosen);
             Ok(())
         }
@@ -137,7 +137,7 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             let all = e.read_raw(&whole(n), Port::None);
             each_lane(e, d, |e, lane| {
                 let part = lane_value(e, all, d.elem, lane);
-                e.bin_const(op, part, count.into(), d.elem)
+                e.bin_int(op, part, count.into(), d.elem)
             });
             Ok(())
         }
@@ -154,8 +154,8 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             let all = e.read_raw(&whole(n), Port::None);
             each_lane(e, d, |e, lane| {
                 let part = lane_value(e, all, n.elem, lane);
-                let part = if signed { e.sign_ext(part, n.elem, d.elem) } else { part };
-                e.bin_const(BinOp::Shl, part, count.into(), d.elem)
+                let part = if signed { e.sign_extend(part, n.elem, d.elem) } else { part };
+                e.bin_int(BinOp::Shl, part, count.into(), d.elem)
             });
             Ok(())
         }
@@ -186,10 +186,10 @@ pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
         {
             let (view, each) = constant(e, invert)?;
             let old = e.read_raw(&view, Port::None);
-            let result = e.bin_const(op, old, each, 128);
+            let result = e.bin_int(op, old, each, 128);
             // ORR and BIC of 64 bits clear the upper half.
             let bits = vector(e, 0).map_or(view.bits, width);
-            let result = e.zero_ext(result, bits, 128);
+            let result = e.zero_extend(result, bits, 128);
             e.write(&view, result);
             Ok(())
         }
@@ -214,7 +214,7 @@ pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
             e.only(2)?;
             let a = e.read_raw(&whole(n), Port::None);
             let result = e.un(UnOp::Not, a, 128);
-            let result = e.zero_ext(result, width(d), 128);
+            let result = e.zero_extend(result, width(d), 128);
             e.write(&whole(d), result);
             Ok(())
         }
@@ -271,7 +271,7 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
     let a = e.read_raw(&whole(n), Port::None);
     let b = e.read_raw(&whole(m), Port::None);
     let result = f(e, a, b, d.elem);
-    let result = e.zero_ext(result, width(d), 128);
+    let result = e.zero_extend(result, width(d), 128);
     e.write(&whole(d), result);
     Ok(())
 }
@@ -307,15 +307,15 @@ fn lane_of(e: &Emit, i: usize) -> Lowered<Vector> {
 pub fn lane_value(e: &mut Emit, all: Temp, elem: u8, lane: u8) -> Temp {
     let low = match lane {
         0 => all,
-        n => e.bin_const(BinOp::Shr, all, u128::from(n) * u128::from(elem), 128),
+        n => e.bin_int(BinOp::Shr, all, u128::from(n) * u128::from(elem), 128),
     };
-    e.zero_ext(low, elem, 128)
+    e.zero_extend(low, elem, 128)
 }
 
 /// `all` with zero bits at a lane, and a value put there.
 pub fn placed(e: &mut Emit, all: Temp, value: Temp, elem: u8, lane: u8) -> Temp {
-    let value = e.zero_ext(value, elem, 128);
-    let there = e.bin_const(BinOp::Shl, value, u128::from(lane) * u128::from(elem), 128);
+    let value = e.zero_extend(value, elem, 128);
+    let there = e.bin_int(BinOp::Shl, value, u128::from(lane) * u128::from(elem), 128);
     e.bin(BinOp::Or, all, there, 128)
 }
 
@@ -331,7 +331,7 @@ fn replicated(e: &mut Emit, value: Temp, d: Vector) -> Temp {
 fn set_lane(e: &mut Emit, d: Vector, lane: u8, value: Temp) {
     let at = u32::from(lane) * u32::from(d.elem);
     let old = e.read_raw(&whole(d), Port::None);
-    let rest = e.bin_const(BinOp::And, old, !(mask(d.elem) << at), 128);
+    let rest = e.bin_int(BinOp::And, old, !(mask(d.elem) << at), 128);
     let all = placed(e, rest, value, d.elem, lane);
     e.write(&whole(d), all);
 }
@@ -383,7 +383,7 @@ fn copy_out(e: &mut Emit, signed: bool) -> Lowered {
     }
     let all = e.read_raw(&whole(n), Port::None);
     let value = lane_value(e, all, n.elem, n.lane.unwrap_or(0));
-    let value = if signed { e.sign_ext(value, n.elem, d.bits) } else { value };
+    let value = if signed { e.sign_extend(value, n.elem, d.bits) } else { value };
     e.write(&d, value);
     Ok(())
 }
@@ -395,7 +395,7 @@ fn mov(e: &mut Emit) -> Lowered {
             let (d, n) = (vector(e, 0)?, vector(e, 1)?);
             e.only(2)?;
             let all = e.read_raw(&whole(n), Port::None);
-            let all = e.zero_ext(all, width(d), 128);
+            let all = e.zero_extend(all, width(d), 128);
             e.write(&whole(d), all);
             Ok(())
         }
@@ -425,13 +425,13 @@ fn float_move(e: &mut Emit) -> Lowered {
         let value = f64::from_bits(*value);
         return match e.operands.first() {
             Some(Operand::Reg(v)) if v.is_vec() => {
-                let bits = e.int(float_bits(value, v.bits).into());
+                let bits = e.number(float_bits(value, v.bits).into());
                 e.write(v, bits);
                 Ok(())
             }
             _ => {
                 let d = vector(e, 0)?;
-                let bits = e.int(float_bits(value, d.elem).into());
+                let bits = e.number(float_bits(value, d.elem).into());
                 let all = replicated(e, bits, d);
                 e.write(&whole(d), all);
                 Ok(())
@@ -451,10 +451,10 @@ fn float_move(e: &mut Emit) -> Lowered {
     // A half goes to and from the low bits of any general register.
     let half = (d.bits == 16 && !n.is_vec()) || (n.bits == 16 && !d.is_vec());
     if d.bits != n.bits && !half {
-        return Err(Refusal::width(1, n.bits, d.bits));
+        return Err(wrong_width(1, n.bits, d.bits));
     }
     let value = e.read(&n, Port::None);
-    let value = if half { e.zero_ext(value, 16, 64) } else { value };
+    let value = if half { e.zero_extend(value, 16, 64) } else { value };
     e.write(&d, value);
     Ok(())
 }
@@ -536,7 +536,7 @@ fn write_base(e: &mut Emit, update: Option<(View, Temp)>) {
 fn element_address(e: &mut Emit, base: Temp, index: usize, elem: u8) -> Temp {
     match index as u128 * u128::from(elem / 8) {
         0 => base,
-        n => e.bin_const(BinOp::Add, base, n, 64),
+        n => e.bin_int(BinOp::Add, base, n, 64),
     }
 }
 

@@ -9,7 +9,7 @@ use super::regs::View;
 use super::*;
 use litmake_litmus::Type;
 use litmake_ops::eval::{eval_bin, eval_un};
-use litmake_ops::{Port, Tags, Val, tag};
+use litmake_ops::{Op, Port, Tags, Val, tag};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,7 +9,7 @@ use super::insn::{Cond, Fields, LR, Operand, PC, Place};
 use super::lower::Lower;
 use super::rows::{READ, all};
 use crate::lex::R;
-use crate::machine::{Decoded, Flow};
+use crate::machine::{Decoded, Flow, Pattern};
 use std::sync::OnceLock;
 
 /// An instruction, or a family of them.
@@ -34,42 +34,26 @@ pub enum Set {
     Both,
 }
 
-/// An encoding: where `word & mask == value`, it is of this row.
+/// An encoding.
 pub struct Code {
     set: Set,
-    pattern: &'static str,
-    mask: u32,
-    value: u32,
+    bits: &'static str,
+    fixed: Pattern,
 }
 
 impl Code {
-    /// An encoding from its bits, the highest first: `0` and `1` are fixed, `-` counts for nothing, blanks are for the
-    /// eye, and each letter is a field (see `arg`). Fields that have no bits follow a `;`, as in `n=13`. There
-    /// too stand the parts of a name in the order of this encoding, as in `x:b|h`, where `?` is none.
+    /// An encoding from a pattern in which each letter is a field (see `arg`), and `-` counts for nothing. Fields that
+    /// have no bits follow a `;`, as in `n=13`. There too stand the parts of a name in the order of this
+    /// encoding, as in `x:b|h`, where `?` is none.
     pub const fn new(set: Set, pattern: &'static str) -> Code {
-        let bytes = pattern.as_bytes();
-        let (mut mask, mut value, mut len, mut i) = (0u32, 0u32, 0, 0);
-        while i < bytes.len() && bytes[i] != b';' {
-            let b = bytes[i];
-            i += 1;
-            if b == b' ' {
-                continue;
-            }
-            mask = mask << 1 | (b == b'0' || b == b'1') as u32;
-            value = value << 1 | (b == b'1') as u32;
-            len += 1;
-        }
-        assert!(
-            len == if matches!(set, Set::T16) { 16 } else { 32 },
-            "bits are missing or too many"
-        );
-        Code { set, pattern, mask, value }
+        let len = if matches!(set, Set::T16) { 16 } else { 32 };
+        Code { set, bits: pattern, fixed: Pattern::new(pattern, len) }
     }
 
     /// The same with the bits `O` fixed.
     pub const fn operation(self, mut n: u32) -> Code {
-        let bytes = self.pattern.as_bytes();
-        let (mut mask, mut value) = (self.mask, self.value);
+        let bytes = self.bits.as_bytes();
+        let Pattern { mut mask, mut value } = self.fixed;
         let (mut i, mut bit) = (bytes.len(), 1);
         while i > 0 {
             i -= 1;
@@ -87,11 +71,11 @@ impl Code {
             }
         }
         // A number with more bits than that fits no word.
-        Code { mask, value: value | (n > 0) as u32, ..self }
+        Code { fixed: Pattern { mask, value: value | (n > 0) as u32 }, ..self }
     }
 
     fn pins(&self) -> impl Iterator<Item = &'static str> {
-        self.pattern.split_once(';').map_or("", |(_, pins)| pins).split_whitespace()
+        self.bits.split_once(';').map_or("", |(_, pins)| pins).split_whitespace()
     }
 
     /// The fields of an instruction that it fits.
@@ -99,7 +83,7 @@ impl Code {
         let (set, values, sizes) = (self.set, [0; 128], [0; 128]);
         let mut out = Word { set, thumb, at, block, values, sizes };
         let mut left = if self.set == Set::T16 { 16 } else { 32 };
-        let bits = self.pattern.split(';').next().unwrap_or_default();
+        let bits = self.bits.split(';').next().unwrap_or_default();
         for letter in bits.bytes().filter(|b| *b != b' ').map(|b| usize::from(b % 128)) {
             left -= 1;
             out.values[letter] = out.values[letter] << 1 | word >> left & 1;
@@ -160,12 +144,10 @@ pub fn decode(set: Set, word: u32, at: u64, block: Option<Cond>) -> Option<(&'st
             all().flat_map(codes).filter(|(_, code)| fits(code)).collect()
         })
     });
-    tables[set as usize].iter().filter(|(_, code)| word & code.mask == code.value).find_map(
-        |(row, code)| {
-            let w = code.word(word, set != Set::A32, at, block);
-            Some((*row, row.fields(code, &w)?))
-        },
-    )
+    tables[set as usize].iter().filter(|(_, code)| code.fixed.is(word)).find_map(|(row, code)| {
+        let w = code.word(word, set != Set::A32, at, block);
+        Some((*row, row.fields(code, &w)?))
+    })
 }
 
 /// The groups of alternatives in a name: the letter, and the parts.
@@ -266,6 +248,11 @@ impl Row {
             (Flow::Next, args) => args.iter().find_map(|arg| arg.jumps(f)).map_or(Flow::Next, to),
             (flow, _) => flow,
         }
+    }
+
+    /// Whether it accesses memory some bytes past a register, if it accesses memory.
+    pub fn takes_offset(&self) -> bool {
+        !self.args.iter().any(|arg| matches!(arg, Arg::Plain | Arg::Exclusive))
     }
 
     /// Whether its instructions may have a condition.

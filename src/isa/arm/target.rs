@@ -2,6 +2,8 @@
 //!
 //! It does not know the code that is lifted, nor what instructions mean.
 
+use super::insn::Cond;
+use super::row::split;
 use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 use crate::relocate::{Fill, Fix};
 use crate::target::{Calls, Facts, Form, Loader, Lock, RETURN, Rules, Special, Target, Widening};
@@ -64,17 +66,6 @@ const FACTS: Facts = Facts {
 
 struct Own;
 
-/// Pairs of opposite conditions.
-const OPPOSITES: [(&str, &str); 7] = [
-    ("EQ", "NE"),
-    ("CS", "CC"),
-    ("MI", "PL"),
-    ("VS", "VC"),
-    ("HI", "LS"),
-    ("GE", "LT"),
-    ("GT", "LE"),
-];
-
 impl Rules for Own {
     fn facts(&self) -> &'static Facts {
         &FACTS
@@ -95,7 +86,7 @@ impl Rules for Own {
     }
 
     fn takes_offset(&self, mnemonic: &str) -> bool {
-        !["LDREX", "STREX", "LDA", "STL"].iter().any(|p| mnemonic.starts_with(p))
+        split(&mnemonic.to_ascii_lowercase()).is_none_or(|split| split.names[0].row.takes_offset())
     }
 
     fn conditional_return(&self, d: &Decoded) -> Option<Decoded> {
@@ -112,10 +103,9 @@ impl Rules for Own {
             return None;
         }
         let (stem, cond) = d.mnemonic.split_at_checked(d.mnemonic.len() - 2)?;
-        let (a, b) = OPPOSITES.iter().find(|(a, b)| *a == cond || *b == cond)?;
-        let other = if *a == cond { b } else { a };
+        let cond = Cond::named(&cond.to_ascii_lowercase()).filter(|cond| *cond != Cond::AL)?;
         let branch = Decoded {
-            mnemonic: format!("B{other}"),
+            mnemonic: format!("B{}", cond.inverse().name().to_ascii_uppercase()),
             operands: vec![Operand::Code(RETURN)],
             flow: Flow::Branch,
             ..d.clone()

@@ -41,13 +41,7 @@ impl Isa for RiscV {
                 let target = labels.find(label, at);
                 target.is_some_and(|t| lines.get(t as usize).is_some_and(|l| read::is_got(&l.text)))
             };
-            let insn = read::line(&line.text, &is_got).map_err(|refusal| {
-                let diag = Diag::at(source, line.span, refusal.message);
-                match refusal.help {
-                    Some(help) => diag.help(help),
-                    None => diag,
-                }
-            })?;
+            let insn = read::line(&line.text, &is_got).map_err(|r| r.at(source, line.span))?;
             insns.push(insn);
         }
         let has_calls = insns

@@ -5,22 +5,9 @@ use super::float::{self, Float};
 use super::insn::{Address, Amo, Imm, Insn, Op2, Operand, Order, RA, X};
 use super::regs;
 use super::table::{self, Shape};
+use crate::lex::Refusal;
 use crate::microcode::parse_int;
-use litmake_base::diag::nearest;
 use litmake_ops::{BinOp, Tags, tag};
-
-/// Why a line is no instruction: the message and what to do.
-#[derive(Debug)]
-pub struct Refusal {
-    pub message: String,
-    pub help: Option<String>,
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal { message, help: None }
-    }
-}
 
 type Read<T> = Result<T, Refusal>;
 
@@ -192,13 +179,12 @@ impl Words<'_> {
     fn unknown(&self) -> Refusal {
         let (stem, order) = table::order(self.name);
         let names: Vec<String> = table::names().collect();
-        let help = if order != Order::default() && table::look_up(stem).is_some() {
-            Some(format!("`{stem}` takes no ordering annotation"))
-        } else {
-            nearest(self.name, names.iter().map(String::as_str))
-                .map(|near| format!("did you mean `{near}`?"))
-        };
-        Refusal { message: format!("unknown RISC-V instruction `{}`", self.name), help }
+        let known = names.iter().map(String::as_str);
+        let refusal = Refusal::unknown("RISC-V", self.name, known);
+        if order != Order::default() && table::look_up(stem).is_some() {
+            return refusal.help(format!("`{stem}` takes no ordering annotation"));
+        }
+        refusal
     }
 
     // Operands.
@@ -307,10 +293,9 @@ impl Words<'_> {
                 return Err(format!("`%{other}` addresses are not supported").into());
             }
             None if relative => {
-                return Err(Refusal {
-                    message: format!("`auipc` with `{text}` has no meaning in a litmus test"),
-                    help: Some("name a location, as in %pcrel_hi(x), or use `la`".to_string()),
-                });
+                let message = format!("`auipc` with `{text}` has no meaning in a litmus test");
+                let help = "name a location, as in %pcrel_hi(x), or use `la`";
+                return Err(Refusal::new(message).help(help));
             }
             None => {
                 let n = self.int(1)?;
@@ -452,10 +437,9 @@ impl Words<'_> {
         let addr = self.bare_address(2)?;
         let Some(op) = op else {
             if bytes == 16 && (rd % 2 == 1 || value % 2 == 1) {
-                return Err(Refusal {
-                    message: format!("`{}` takes pairs, which even registers name", self.name),
-                    help: Some("the odd register after each is its pair's upper half".to_string()),
-                });
+                let message = format!("`{}` takes pairs, which even registers name", self.name);
+                let help = "the odd register after each is its pair's upper half";
+                return Err(Refusal::new(message).help(help));
             }
             return Ok(Insn::Cas { bytes, order, rd, value, addr });
         };
@@ -479,10 +463,8 @@ impl Words<'_> {
         let lower = text.to_ascii_lowercase();
         let ok = !lower.is_empty() && lower.bytes().all(|b| b"iorw".contains(&b));
         if !ok && lower != "0" {
-            return Err(Refusal {
-                message: format!("`{text}` is no set of accesses"),
-                help: Some("a set is written with letters of `iorw`, as in fence rw,w".into()),
-            });
+            let refusal = Refusal::new(format!("`{text}` is no set of accesses"));
+            return Err(refusal.help("a set is written with letters of `iorw`, as in fence rw,w"));
         }
         Ok((lower.contains('r'), lower.contains('w')))
     }

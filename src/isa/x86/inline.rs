@@ -26,7 +26,7 @@ pub fn lines(source: &Source, lines: &[Line], around: &Around) -> Result<Vec<Str
     let syntax = Syntax::of(around.wide, false, lines);
     let one = |line: &Line| {
         let refuse = |message: String| Diag::at(source, line.span, message);
-        let insn = match read::line(&line.text, syntax).map_err(|r| r.at(source, line))? {
+        let insn = match read::line(&line.text, syntax).map_err(|r| r.at(source, line.span))? {
             Read::Insn(insn) => Some(insn),
             Read::Lock | Read::Empty => None,
         };

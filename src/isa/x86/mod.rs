@@ -135,7 +135,7 @@ fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Optio
     let mut insns = Vec::with_capacity(lines.len());
     let mut locked = false;
     for line in lines {
-        let read = read::line(&line.text, syntax).map_err(|r| r.at(source, line))?;
+        let read = read::line(&line.text, syntax).map_err(|r| r.at(source, line.span))?;
         insns.push(match read {
             Read::Insn(mut insn) => {
                 insn.lock |= std::mem::take(&mut locked);

@@ -4,8 +4,8 @@
 use super::insn::{Arg, Do, Insn, Size};
 use super::mnemonic::{self, Prefix};
 use super::operand::{self, Operand};
+use crate::lex::Refusal;
 use crate::microcode::parse_int;
-use litmake_base::diag::{Diag, nearest};
 use litmake_litmus::Line;
 
 /// How the lines of one thread are written.
@@ -50,28 +50,6 @@ fn only_intel(text: &str) -> bool {
                 || name == "lea" && last.contains('[')
         }
         _ => false,
-    }
-}
-
-/// Why a line is no instruction: the message and what to do.
-pub struct Refusal {
-    pub message: String,
-    pub help: Option<String>,
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal { message, help: None }
-    }
-}
-
-impl Refusal {
-    pub fn at(self, source: &litmake_base::diag::Source, line: &Line) -> Box<Diag> {
-        let diag = Diag::at(source, line.span, self.message);
-        match self.help {
-            Some(help) => diag.help(help),
-            None => diag,
-        }
     }
 }
 
@@ -130,9 +108,7 @@ pub fn line(text: &str, syntax: Syntax) -> Result<Read, Refusal> {
 
 fn unknown(name: &str) -> Refusal {
     let names: Vec<String> = mnemonic::names().collect();
-    let help = nearest(name, names.iter().map(String::as_str))
-        .map(|near| format!("did you mean `{near}`?"));
-    Refusal { message: format!("unknown x86 instruction `{name}`"), help }
+    Refusal::unknown("x86", name, names.iter().map(String::as_str))
 }
 
 /// Instructions of which herd writes the operands in its own order have the memory operand (or
@@ -282,12 +258,7 @@ fn agree(
 }
 
 fn mismatch(name: &str, size: Size, register: Size) -> Refusal {
-    Refusal {
-        message: format!(
-            "`{name}` works on {} bits here, and a register operand has {}",
-            size.bits(),
-            register.bits()
-        ),
-        help: Some("give the register's part of that size, or another suffix".to_string()),
-    }
+    let (bits, found) = (size.bits(), register.bits());
+    let message = format!("`{name}` works on {bits} bits here, and a register operand has {found}");
+    Refusal::new(message).help("give the register's part of that size, or another suffix")
 }

@@ -18,7 +18,7 @@ mod simd_mem;
 #[cfg(test)]
 mod tests;
 
-use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Pattern, Style, Update};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -85,30 +85,13 @@ type Part = fn(Word, &mut Out) -> Option<()>;
 /// One encoding. Rows of one file are tried in order: an alias stands before what it is an
 /// alias of.
 struct Row {
-    mask: u32,
-    value: u32,
+    pattern: Pattern,
     name: &'static str,
     parts: &'static [Part],
 }
 
-/// A row from its 32 bits, the highest first: `0` and `1` are fixed, letters are not, blanks are
-/// for the eye. A pattern of another length does not compile.
 const fn row(pattern: &str, name: &'static str, parts: &'static [Part]) -> Row {
-    let bytes = pattern.as_bytes();
-    let (mut mask, mut value, mut len, mut i) = (0u32, 0u32, 0, 0);
-    while i < bytes.len() {
-        let b = bytes[i];
-        i += 1;
-        if b == b' ' {
-            continue;
-        }
-        let fixed = b == b'0' || b == b'1';
-        mask = mask << 1 | fixed as u32;
-        value = value << 1 | (b == b'1') as u32;
-        len += 1;
-    }
-    assert!(len == 32, "an instruction has 32 bits");
-    Row { mask, value, name, parts }
+    Row { pattern: Pattern::new(pattern, 32), name, parts }
 }
 
 const GROUPS: [&[Row]; 7] =
@@ -122,8 +105,8 @@ fn bucket(word: Word) -> &'static [&'static Row] {
     let buckets = BUCKETS.get_or_init(|| {
         let (at, len) = BUCKET;
         let fits = |row: &Row, n: u32| {
-            let mask = row.mask >> at & ((1 << len) - 1);
-            n & mask == row.value >> at & mask
+            let mask = row.pattern.mask >> at & ((1 << len) - 1);
+            n & mask == row.pattern.value >> at & mask
         };
         let rows = || GROUPS.iter().flat_map(|rows| rows.iter());
         (0..1 << len).map(|n| rows().filter(|row| fits(row, n)).collect()).collect()
@@ -137,7 +120,7 @@ impl Decoder for AArch64Decoder {
             return Err(format!("{} bytes at {at:#x} are no instruction of 4", bytes.len()));
         };
         let word = Word { bits: u32::from_le_bytes(*bits), at };
-        for row in bucket(word).iter().filter(|row| word.bits & row.mask == row.value) {
+        for row in bucket(word).iter().filter(|row| row.pattern.is(word.bits)) {
             let name = row.name.to_string();
             let mut out = Out { name, operands: Vec::new(), flow: Flow::Next };
             if row.parts.iter().all(|part| part(word, &mut out).is_some()) {

@@ -25,7 +25,7 @@ impl Dice {
 
     /// A word of a row, its free bits as they fall.
     fn word(&mut self, row: &Row) -> u32 {
-        row.value | ((self.roll() >> 32) as u32 & !row.mask)
+        row.pattern.value | ((self.roll() >> 32) as u32 & !row.pattern.mask)
     }
 }
 
@@ -111,7 +111,7 @@ fn every_row_is_reached_and_read_back() {
             let decoded = check(word).unwrap_or_else(|why| panic!("{}: {why}", row.name));
             reached |= decoded.is_some_and(|d| d.mnemonic.starts_with(row.name));
         }
-        assert!(reached, "{} {:08x}", row.name, row.value);
+        assert!(reached, "{} {:08x}", row.name, row.pattern.value);
     }
 }
 

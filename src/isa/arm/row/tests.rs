@@ -15,9 +15,9 @@ use std::process::Command;
 fn words(code: &'static Code, runner: &mut TestRunner, count: usize) -> Vec<u32> {
     let mut any = || any::<u32>().new_tree(runner).expect("a number").current();
     let bits: Vec<u8> =
-        code.pattern.split(';').next().unwrap_or("").bytes().filter(|b| *b != b' ').collect();
+        code.bits.split(';').next().unwrap_or("").bytes().filter(|b| *b != b' ').collect();
     let one = |_| {
-        let mut word = code.value | any() & !code.mask;
+        let mut word = code.fixed.value | any() & !code.fixed.mask;
         for letter in *b"cdnmastu" {
             let at: Vec<usize> =
                 (0..bits.len()).filter(|i| bits[bits.len() - 1 - i] == letter).collect();
@@ -35,7 +35,12 @@ fn words(code: &'static Code, runner: &mut TestRunner, count: usize) -> Vec<u32>
 fn encodings() -> Vec<(&'static Row, &'static Code, Set)> {
     let mut out = Vec::new();
     for row in all() {
-        for code in row.codes.iter().copied().flatten().filter(|code| code.value & !code.mask == 0)
+        for code in row
+            .codes
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|code| code.fixed.value & !code.fixed.mask == 0)
         {
             match code.set {
                 Set::Both => out.extend([(row, code, Set::A32), (row, code, Set::T32)]),
@@ -129,7 +134,7 @@ fn every_encoding_is_decoded_as_its_row_and_reads_back() {
             assert!(std::ptr::eq(read.row, row), "{line} is read as {}", read.row.spelling);
             assert_eq!(read.fields, fields, "{line}");
         }
-        assert!(found > 0, "{}: no word is `{}`", row.spelling, code.pattern);
+        assert!(found > 0, "{}: no word is `{}`", row.spelling, code.bits);
     }
 }
 
@@ -179,7 +184,7 @@ fn what_is_printed_assembles_to_the_same() {
             }
             for word in words(code, &mut runner, 12) {
                 if let Some(line) = text_of(set, word, 8 * lines.len() as u64) {
-                    patterns.push(code.pattern);
+                    patterns.push(code.bits);
                     lines.push(line);
                 }
             }

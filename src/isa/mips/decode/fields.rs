@@ -2,24 +2,11 @@
 
 use crate::machine::{Flow, Mem, Operand, Update};
 
-/// One encoding: the words of which the bits in `mask` are those of `value`.
-pub struct Row {
-    pub name: &'static str,
-    pub mask: u32,
-    pub value: u32,
-    /// The operands in the order in which they are written.
-    pub fields: &'static [Field],
-    pub flow: Flow,
-}
-
-impl Row {
-    pub fn is(&self, word: u32) -> bool {
-        word & self.mask == self.value
-    }
-}
+/// One encoding.
+pub type Row = crate::machine::Row<Field>;
 
 pub const fn row(name: &'static str, mask: u32, value: u32, fields: &'static [Field]) -> Row {
-    Row { name, mask, value, fields, flow: Flow::Next }
+    Row::new(name, mask, value, fields)
 }
 
 pub const fn goes(
@@ -29,7 +16,7 @@ pub const fn goes(
     fields: &'static [Field],
     flow: Flow,
 ) -> Row {
-    Row { name, mask, value, fields, flow }
+    Row { flow, ..Row::new(name, mask, value, fields) }
 }
 
 /// Masks, by the fields that they keep.

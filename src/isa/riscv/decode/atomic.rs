@@ -26,7 +26,7 @@ const STORE_ORDERED: u32 = 0x07;
 /// pairs have even registers.
 pub fn is_valid(row: &Row, word: u32) -> bool {
     let (aq, rl) = (word >> 26 & 1 == 1, word >> 25 & 1 == 1);
-    match row.value >> 27 {
+    match row.pattern.value >> 27 {
         LOAD_ORDERED => aq,
         STORE_ORDERED => rl,
         _ if row.name.ends_with(".q") => (Field::rd(word) | Field::rs2(word)) & 1 == 0,

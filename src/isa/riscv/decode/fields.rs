@@ -2,20 +2,8 @@
 
 use crate::machine::{Mem, Operand, Update};
 
-/// One encoding: the words of which the bits in `mask` are those of `value`.
-pub struct Row {
-    pub name: &'static str,
-    pub mask: u32,
-    pub value: u32,
-    /// The operands in the order in which they are written.
-    pub fields: &'static [Field],
-}
-
-impl Row {
-    pub fn is(&self, word: u32) -> bool {
-        word & self.mask == self.value
-    }
-}
+/// One encoding.
+pub type Row = crate::machine::Row<Field>;
 
 /// Masks: opcode; with funct3; with funct7; with what stands above a shift's count; with all but
 /// two registers; everything.
@@ -27,7 +15,7 @@ pub const UNARY: u32 = 0xfff0_707f;
 pub const ALL: u32 = 0xffff_ffff;
 
 pub const fn row(name: &'static str, mask: u32, value: u32, fields: &'static [Field]) -> Row {
-    Row { name, mask, value, fields }
+    Row::new(name, mask, value, fields)
 }
 
 /// An opcode with funct3 and the bits from 25 up.

@@ -303,7 +303,7 @@ fn compare(groups: &[&'static [Row]], window: usize) {
         // Registers with high numbers would be refused, and long offsets.
         let mut free = |bits: u32, odds: u64| {
             if !dice.roll().is_multiple_of(odds) {
-                word &= !bits | row.mask;
+                word &= !bits | row.pattern.mask;
             }
         };
         [0, 5, 10, 16].iter().for_each(|at| free(1 << (at + 4), 4));
