@@ -140,7 +140,7 @@ fn every_weaker_mapping_is_wrong() {
         ),
         (
             "mps",
-            ["store(x,1,S); store(y,1,S);", "int r0=load(y,S); int r1=load(x,S);"],
+            ["store(x,1,R); store(y,1,S);", "int r0=load(y,S); int r1=load(x,R);"],
             "1:r0=1 /\\ 1:r1=0",
         ),
         ("corr", ["store(x,1,R);", "int r0=load(x,R); int r1=load(x,R);"], "1:r0=1 /\\ 1:r1=0"),

@@ -106,6 +106,7 @@ fn operand(field: Field, word: u32, at: u64) -> Operand {
         Field::Count => Operand::Imm(i64::from(word >> 15 & 3) + 1),
         Field::Mem12 => based(signed(word >> 10, 12), None),
         Field::Mem14 => based(4 * signed(word >> 10, 14), None),
+        Field::Mem8 => based(8 * signed(word >> 10, 8), None),
         Field::Indexed => based(0, Some(name(rk(word)))),
         Field::Base => based(0, None),
         Field::Place => based(4 * signed(low16, 16), None),

@@ -158,6 +158,12 @@ impl<'a> Words<'a> {
                     insn.rj = self.reg()?;
                     insn.imm = self.constant()?;
                 }
+                Field::Mem8 => {
+                    insn.rj = self.reg()?;
+                    insn.imm = self.constant()?;
+                    // The number behind it is no offset.
+                    bits = 1;
+                }
                 Field::Indexed => {
                     insn.rj = self.reg()?;
                     insn.rk = Some(self.reg()?);
@@ -243,7 +249,7 @@ fn written(fields: &[Field]) -> String {
         Field::Rd | Field::Rj | Field::Rk => "a register",
         Field::Fd | Field::Fj | Field::Vd | Field::Vj => "a register of floating point or vectors",
         Field::Unsigned(..) | Field::Signed(..) | Field::Count => "a number",
-        Field::Mem12 | Field::Mem14 | Field::Place => "a base register and an offset",
+        Field::Mem8 | Field::Mem12 | Field::Mem14 | Field::Place => "a base register and an offset",
         Field::Indexed => "a base register and an index register",
         Field::Base => "a base register",
         Field::Near | Field::Far | Field::Farthest => "a label",

@@ -51,6 +51,8 @@ pub enum Field {
     Mem12,
     /// A base register with an offset of 14 bits, in words.
     Mem14,
+    /// A base register with an offset of 8 bits, in double words.
+    Mem8,
     /// A base register and an index register.
     Indexed,
     /// A base register alone. Assemblers take a 0 behind it.
@@ -74,6 +76,7 @@ impl Field {
             Field::Count => 3 << 15,
             Field::Mem12 => 0x1f << 5 | 0xfff << 10,
             Field::Mem14 => 0x1f << 5 | 0x3fff << 10,
+            Field::Mem8 => 0x1f << 5 | 0xff << 10,
             Field::Indexed => 0x1f << 5 | 0x1f << 10,
             Field::Place => 0x1f << 5 | 0xffff << 10,
             Field::Near => 0xffff << 10,
@@ -154,8 +157,9 @@ pub enum Vector {
     /// A constant or a general register in all parts.
     Fill,
     Spread,
-    /// One of the halves, and what changes one of them.
+    /// One of the halves to a general register and to memory, and from a general register.
     Pick,
+    StoreHalf,
     Put,
 }
 
@@ -200,8 +204,8 @@ pub enum Does {
 
 use Does as D;
 use Field::{
-    Base, Count, Far, Farthest, Fd, Fj, Indexed, Mem12, Mem14, Near, Place, Rd, Rj, Rk, Signed,
-    Unsigned, Vd, Vj,
+    Base, Count, Far, Farthest, Fd, Fj, Indexed, Mem8, Mem12, Mem14, Near, Place, Rd, Rj, Rk,
+    Signed, Unsigned, Vd, Vj,
 };
 
 const R2: &[Field] = &[Rd, Rj];
@@ -468,6 +472,7 @@ pub const ROWS: &[Row] = &[
     row("vst", 0x2c40_0000, &[Vd, Mem12], D::Vector(Vector::Store(16))),
     row("vldx", 0x3840_0000, &[Vd, Indexed], D::Vector(Vector::Load(16))),
     row("vstx", 0x3844_0000, &[Vd, Indexed], D::Vector(Vector::Store(16))),
+    row("vstelm.d", 0x3110_0000, &[Vd, Mem8, Unsigned(18, 1)], D::Vector(Vector::StoreHalf)),
     row("vldi", 0x73e0_0000, &[Vd, Signed(5, 13)], D::Vector(Vector::Fill)),
     row("vreplgr2vr.d", 0x729f_0c00, &[Vd, Rj], D::Vector(Vector::Spread)),
     row("vpickve2gr.d", 0x72ef_f000, &[Rd, Vj, Unsigned(10, 1)], D::Vector(Vector::Pick)),

@@ -128,6 +128,7 @@ const WORDS: &[(&str, u32)] = &[
     ("vst $vr1,$r5,-16", 0x2c7fc0a1),
     ("vldx $vr1,$r5,$r6", 0x384018a1),
     ("vstx $vr1,$r5,$r6", 0x384418a1),
+    ("vstelm.d $vr1,$r5,-8,1", 0x3117fca1),
     ("vpickve2gr.d $r4,$vr1,1", 0x72eff424),
     ("vpickve2gr.du $r4,$vr1,0", 0x72f3f024),
     ("vinsgr2vr.d $vr1,$r5,1", 0x72ebf4a1),
@@ -404,7 +405,8 @@ fn vectors_are_moved() {
     let m = run(
         "vld $vr1,$r10,0\nvst $vr1,$r11,0\nvpickve2gr.d $r20,$vr1,1\nvinsgr2vr.d $vr1,$r0,0\n\
          vst $vr1,$r11,16\nvldi $vr2,3079\nvpickve2gr.du $r21,$vr2,1\nfld.s $fa0,$r10,4\n\
-         movfr2gr.s $r22,$fa0\nvldi $vr3,1\nvreplgr2vr.d $vr4,$r20\nvst $vr4,$r11,32",
+         movfr2gr.s $r22,$fa0\nvreplgr2vr.d $vr4,$r20\nvst $vr4,$r11,32\n\
+         vinsgr2vr.d $vr4,$r21,0\nvstelm.d $vr4,$r11,48,0\nvstelm.d $vr4,$r11,56,1",
         |m| {
             m.poke(16 * BASE, 8, 0x8123_4567_0000_0001);
             m.poke(16 * BASE + 8, 8, 2);
@@ -413,6 +415,7 @@ fn vectors_are_moved() {
     assert_eq!(m.peek(17 * BASE, 16), 2 << 64 | 0x8123_4567_0000_0001);
     assert_eq!(m.peek(17 * BASE + 16, 16), 2 << 64);
     assert_eq!(m.peek(17 * BASE + 32, 16), 2 << 64 | 2);
+    assert_eq!(m.peek(17 * BASE + 48, 16), 2 << 64 | 7);
     assert_eq!((m.reg("$r20"), m.reg("$r21")), (2, 7));
     assert_eq!(m.reg("$r22") as i64, i64::from(0x8123_4567u32 as i32));
     assert_eq!(m.events[0].size, 16);

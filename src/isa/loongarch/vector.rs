@@ -73,6 +73,13 @@ impl Lower<'_> {
                 let value = self.e.zero_extend(value, W, V);
                 self.write(rd, value);
             }
+            Vector::StoreHalf => {
+                let value = self.read_vector(rd, Port::Data);
+                let value = self.e.shift(BinOp::Shr, value, W * (insn.low & 1), V);
+                let value = self.e.zero_extend(value, W, V);
+                let addr = self.address(insn);
+                self.e.store(addr, value, 8, Tags::NONE);
+            }
             Vector::Put => {
                 let at = W * (number(insn) & 1) as u8;
                 let new = self.read(rj, Port::None);
