@@ -121,7 +121,6 @@ fn every_weaker_mapping_is_wrong() {
     if !here("clang-22") {
         return;
     }
-    let write = "store(x,1,R); ";
     let tests = [
         (
             "mp",
