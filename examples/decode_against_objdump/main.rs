@@ -20,6 +20,7 @@
 
 mod aarch64;
 mod arm;
+mod loongarch;
 mod mips;
 mod ppc;
 mod riscv;
@@ -74,6 +75,8 @@ struct Rules {
     always: &'static [&'static str],
     /// objdump's option for output without aliases, where it has one.
     plain: &'static [&'static str],
+    /// Whether objdump writes where a branch goes as a distance.
+    distances: bool,
     /// Rewrites the decoder's text, in normal form, where objdump leaves something out.
     ours: fn(&str) -> String,
     /// Rewrites objdump's text, in normal form, where the decoder prints another of several
@@ -91,6 +94,7 @@ const RULES: &[Rules] = &[
         mattr: "+all",
         always: &[],
         plain: NO_ALIASES,
+        distances: false,
         ours: str::to_string,
         respell: aarch64::respell,
     },
@@ -101,6 +105,7 @@ const RULES: &[Rules] = &[
         mattr: "+v8a,+crc,+neon,+fp-armv8,+fullfp16,+dotprod",
         always: &[],
         plain: &[],
+        distances: false,
         ours: str::to_string,
         respell: arm::respell,
     },
@@ -111,6 +116,7 @@ const RULES: &[Rules] = &[
         mattr: "+v8a,+crc,+neon,+fp-armv8,+fullfp16,+dotprod",
         always: &[],
         plain: &[],
+        distances: false,
         ours: str::to_string,
         respell: arm::respell,
     },
@@ -121,8 +127,20 @@ const RULES: &[Rules] = &[
         mattr: "+m,+a,+f,+d,+c,+zba,+zbb,+zacas,+zabha,+experimental-zalasr",
         always: &["-M", "numeric"],
         plain: NO_ALIASES,
+        distances: false,
         ours: str::to_string,
         respell: riscv::respell,
+    },
+    Rules {
+        name: "LoongArch",
+        arch: Arch::LoongArch,
+        decoder: isa::loongarch::decode::decoder,
+        mattr: "+lamcas,+lam-bh,+scq",
+        always: &["-M", "numeric"],
+        plain: NO_ALIASES,
+        distances: true,
+        ours: loongarch::without_offsets,
+        respell: str::to_string,
     },
     Rules {
         name: "PPC",
@@ -131,6 +149,7 @@ const RULES: &[Rules] = &[
         mattr: "",
         always: &[],
         plain: &[],
+        distances: false,
         ours: ppc::without_names,
         respell: ppc::respell,
     },
@@ -141,6 +160,7 @@ const RULES: &[Rules] = &[
         mattr: "",
         always: &[],
         plain: &[],
+        distances: false,
         ours: mips::as_moves,
         respell: mips::respell,
     },
@@ -151,6 +171,7 @@ const RULES: &[Rules] = &[
         mattr: "",
         always: &[],
         plain: &[],
+        distances: false,
         ours: mips::as_moves,
         respell: mips::respell,
     },
@@ -161,6 +182,7 @@ const RULES: &[Rules] = &[
         mattr: "",
         always: &[],
         plain: &[],
+        distances: false,
         ours: mips::as_moves,
         respell: mips::respell,
     },
@@ -326,7 +348,8 @@ fn compare(
             return;
         }
     };
-    let text = decoded.text(decoder.style(), &|at| format!("{:#x}", at as i64));
+    let from = if rules.distances { with.at } else { 0 };
+    let text = decoded.text(decoder.style(), &|at| format!("{:#x}", at.wrapping_sub(from) as i64));
     if args.list {
         println!("{:02x?} {text}", with.bytes);
     }

@@ -161,7 +161,9 @@ fn token(arch: Arch, word: &str) -> Token {
         Arch::Arm => numbered(&["r", "d", "q"]).or_else(|| named(&["sp", "lr", "ip"])),
         Arch::RiscV => numbered(&["a", "s", "t", "x"]).or_else(|| named(&["zero", "ra", "sp"])),
         Arch::Ppc => numbered(&["r", "cr", "v"]),
-        Arch::Mips if word.starts_with('$') => Some(Token::Register("$", lower[1..].to_string())),
+        Arch::Mips | Arch::LoongArch if word.starts_with('$') => {
+            Some(Token::Register("$", lower[1..].to_string()))
+        }
         _ => None,
     };
     let is_label = lower.strip_prefix('l').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));

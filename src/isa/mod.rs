@@ -12,6 +12,7 @@ mod bpf;
 pub mod functions;
 pub mod lex;
 pub mod llvm;
+pub mod loongarch;
 pub mod machine;
 pub mod microcode;
 pub mod mips;
@@ -42,6 +43,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
+        Arch::LoongArch => Some(&loongarch::LoongArch),
         Arch::Bpf => Some(&bpf::Bpf),
         Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),

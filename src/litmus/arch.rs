@@ -95,6 +95,8 @@ dialects! {
     Ppc = PPC,
     /// MIPS.
     Mips = MIPS,
+    /// LoongArch with 64 bits.
+    LoongArch = LOONGARCH,
     /// BPF, the instruction set of programs in the Linux kernel.
     Bpf = BPF,
     /// LLVM's intermediate representation, as text.
@@ -236,6 +238,22 @@ static MIPS: Facts = Facts {
         "$15" "$t7" "t7", "$14" "$t6" "t6", "$13" "$t5" "t5", "$12" "$t4" "t4",
         "$11" "$t3" "t3", "$10" "$t2" "t2", "$9" "$t1" "t1", "$8" "$t0" "t0",
         "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
+    ],
+    ..MACHINE
+};
+
+static LOONGARCH: Facts = Facts {
+    name: "LoongArch",
+    also: &["LOONGARCH", "loongarch"],
+    model: "litmake-loongarch",
+    updates: true,
+    statuses: true,
+    free: free![
+        "$r31" "$s8", "$r30" "$s7", "$r29" "$s6", "$r28" "$s5", "$r27" "$s4", "$r26" "$s3",
+        "$r25" "$s2", "$r24" "$s1", "$r23" "$s0", "$r20" "$t8", "$r19" "$t7", "$r18" "$t6",
+        "$r17" "$t5", "$r16" "$t4", "$r15" "$t3", "$r14" "$t2", "$r13" "$t1", "$r12" "$t0",
+        "$r11" "$a7", "$r10" "$a6", "$r9" "$a5", "$r8" "$a4", "$r7" "$a3", "$r6" "$a2",
+        "$r5" "$a1", "$r4" "$a0",
     ],
     ..MACHINE
 };

@@ -155,7 +155,9 @@ tags! {
     /// A non-temporal store.
     NT = "NT": "X86_64 X86",
     // RISC-V.
-    RV_Acq = "Acq": "RISCV", RV_Rel = "Rel": "RISCV", RV_AcqRel = "AcqRel": "RISCV", RV_Sc = "Sc": "RISCV",
+    RV_Acq = "Acq": "RISCV LoongArch", RV_Rel = "Rel": "RISCV LoongArch", RV_AcqRel = "AcqRel": "RISCV", RV_Sc = "Sc": "RISCV",
+    /// An atomic instruction of LoongArch that is a full barrier, too.
+    AMDB = "DB": "LoongArch",
     // BPF (with SC for read-modify-writes that return a value).
     BPF_AQ = "AQ": "BPF", BPF_RL = "RL": "BPF",
     // PTX: the threads that an operation reaches; the two halves of a barrier, which tell the others
@@ -191,7 +193,7 @@ tags! {
     SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "C SPIRV",
     SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "C SPIRV";
     barriers:
-    // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, MIPS (its base model treats lighter stypes as nothing).
+    // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, LoongArch, MIPS (its base model treats lighter stypes as nothing).
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
     DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
     DMB_OSH = "DMB.OSH": "AArch64 ARM", DMB_OSHLD = "DMB.OSHLD": "AArch64 ARM", DMB_OSHST = "DMB.OSHST": "AArch64 ARM",
@@ -210,6 +212,10 @@ tags! {
     Fence_rw_r = "Fence.rw.r": "RISCV", Fence_rw_w = "Fence.rw.w": "RISCV", Fence_rw_rw = "Fence.rw.rw": "RISCV",
     Fence_tso = "Fence.tso": "RISCV", Fence_i = "Fence.i": "RISCV",
     PPC_SYNC = "SYNC": "PPC", LWSYNC = "LWSYNC": "PPC", EIEIO = "EIEIO": "PPC", ISYNC = "ISYNC": "PPC",
+    DBAR_r_r = "DBAR.r.r": "LoongArch", DBAR_r_w = "DBAR.r.w": "LoongArch", DBAR_r_rw = "DBAR.r.rw": "LoongArch",
+    DBAR_w_r = "DBAR.w.r": "LoongArch", DBAR_w_w = "DBAR.w.w": "LoongArch", DBAR_w_rw = "DBAR.w.rw": "LoongArch",
+    DBAR_rw_r = "DBAR.rw.r": "LoongArch", DBAR_rw_w = "DBAR.rw.w": "LoongArch", DBAR_rw_rw = "DBAR.rw.rw": "LoongArch",
+    DBAR_SAME = "DBAR.same": "LoongArch",
     MIPS_SYNC = "SYNC": "MIPS",
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",

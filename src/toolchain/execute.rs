@@ -63,6 +63,13 @@ static void leave(void) {
   register long status __asm__(\"a0\") = 0;
   __asm__ volatile(\"ecall\" : : \"r\"(number), \"r\"(status) : \"memory\");
 }
+#elif defined(__loongarch64)
+#define ENTRY
+static void leave(void) {
+  register long number __asm__(\"$a7\") = 93;
+  register long status __asm__(\"$a0\") = 0;
+  __asm__ volatile(\"syscall 0\" : : \"r\"(number), \"r\"(status) : \"memory\");
+}
 #elif defined(__powerpc64__)
 #define ENTRY
 static void leave(void) {

@@ -156,6 +156,7 @@ fn every_built_in_model_stages_for_its_architecture() {
             n if n.starts_with("llvm") => &[Arch::Llvm],
             "ptx" => &[Arch::Ptx],
             "bpf" => &[Arch::Bpf],
+            n if n.starts_with("litmake-loongarch") => &[Arch::LoongArch],
             n if n.starts_with("gfx") => &[Arch::AmdGcn],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,

@@ -9,7 +9,7 @@ use litmake::litmus::Arch;
 use std::fmt::Write;
 
 /// The dialects, and the built-in models that tests of each are simulated under.
-pub const DIALECTS: [(Arch, &[&str]); 9] = [
+pub const DIALECTS: [(Arch, &[&str]); 10] = [
     (Arch::C, &["rc11", "rc11-lb", "c11", "sc"]),
     (Arch::AArch64, &["aarch64", "sc"]),
     (Arch::Arm, &["armv7", "aarch32", "sc"]),
@@ -18,6 +18,7 @@ pub const DIALECTS: [(Arch, &[&str]); 9] = [
     (Arch::RiscV, &["riscv", "sc"]),
     (Arch::Ppc, &["ppc", "sc"]),
     (Arch::Mips, &["mips", "mips-weak", "sc"]),
+    (Arch::LoongArch, &["litmake-loongarch", "litmake-loongarch-ld-seq-sa", "sc"]),
     (Arch::Bpf, &["bpf", "sc"]),
 ];
 
@@ -166,6 +167,7 @@ impl Column {
                 Arch::RiscV => write!(text, "{t}:x{}={name}; ", 20 + l),
                 Arch::Ppc => write!(text, "{t}:r{}={name}; ", 20 + l),
                 Arch::Mips => write!(text, "{t}:${}={name}; ", 20 + l),
+                Arch::LoongArch => write!(text, "{t}:$r{}={name}; ", 23 + l),
                 Arch::Bpf => write!(text, "{t}:r{}={name}; ", 5 + l),
             };
         }
@@ -194,6 +196,7 @@ impl Column {
             Arch::RiscV => format!("x{}", 5 + r),
             Arch::Ppc => format!("r{}", 3 + r),
             Arch::Mips => format!("${}", 4 + r),
+            Arch::LoongArch => format!("$r{}", 4 + r),
             Arch::Bpf => format!("r{}", 1 + r),
         }
     }
@@ -237,6 +240,7 @@ impl Column {
             Arch::RiscV => self.riscv(rng),
             Arch::Ppc => self.ppc(rng),
             Arch::Mips => self.mips(rng),
+            Arch::LoongArch => self.loongarch(rng),
             Arch::Bpf => self.bpf(rng),
             Arch::Llvm | Arch::Ptx | Arch::AmdGcn | Arch::Spirv => {
                 unreachable!("compilers make tests of this dialect")
@@ -731,6 +735,71 @@ impl Column {
             _ => {
                 let (r, b) = (self.reg(old.unwrap_or(0)), ["bne", "beq"][rng.below(2)]);
                 self.branch(rng, |l| vec![format!("cmpwi {r},1"), format!("{b} {l}")]);
+            }
+        }
+    }
+
+    fn loongarch(&mut self, rng: &mut Rng) {
+        let place = self.place(rng);
+        let (mut addr, value) = (format!("$r{}", 23 + place), 1 + rng.below(2));
+        let old = self.old(rng);
+        if let Some(r) = old
+            && rng.one_in(4)
+        {
+            let r = self.reg(r);
+            self.push(format!("xor $r15,{r},{r}"));
+            self.push(format!("add.d $r16,{addr},$r15"));
+            addr = "$r16".into();
+        }
+        let data = |s: &mut Column, rng: &mut Rng| match old {
+            Some(r) if rng.one_in(3) => s.reg(r),
+            Some(r) if rng.one_in(3) => {
+                let line = format!("addi.w $r14,{},{value}", s.reg(r));
+                s.push(line);
+                "$r14".to_string()
+            }
+            _ => {
+                s.push(format!("ori $r14,$r0,{value}"));
+                "$r14".to_string()
+            }
+        };
+        match rng.below(15) {
+            0..=3 => {
+                let r = self.fresh();
+                let line = format!("ld.w {},{addr},0", self.reg(r));
+                self.push(line);
+            }
+            4..=7 => {
+                let w = data(self, rng);
+                self.push(format!("st.w {w},{addr},0"));
+            }
+            8 => {
+                let w = data(self, rng);
+                let r = self.fresh();
+                let r = self.reg(r);
+                self.push(format!("ll.w {r},{addr},0"));
+                // The status goes where the value was.
+                let w = if w == "$r14" { w } else { r };
+                self.push(format!("move $r13,{w}"));
+                self.push(format!("sc.w $r13,{addr},0"));
+            }
+            9 | 10 => {
+                self.push("move $r13,$r0");
+                let w = data(self, rng);
+                self.push(format!("or $r13,$r13,{w}"));
+                let r = self.fresh();
+                let r = self.reg(r);
+                let all = ["amswap", "amadd", "amor", "amswap_db", "amadd_db", "ammax_db"];
+                let name = all[rng.below(all.len())];
+                self.push(format!("{name}.w {r},$r13,{addr}"));
+            }
+            11..=13 => {
+                let hints = ["0", "16", "17", "18", "20", "21", "24", "25", "26", "0x700"];
+                self.push(format!("dbar {}", hints[rng.below(hints.len())]));
+            }
+            _ => {
+                let (r, b) = (self.reg(old.unwrap_or(0)), ["bne", "beq"][rng.below(2)]);
+                self.branch(rng, |l| vec![format!("{b} {r},$r0,{l}")]);
             }
         }
     }

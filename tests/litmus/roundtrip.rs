@@ -65,6 +65,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::Ptx => &["r0", "%r1", "%rd2"],
         Arch::AmdGcn => &["v0", "s3", "v12"],
         Arch::Bpf => &["r0", "w1", "r9"],
+        Arch::LoongArch => &["$r4", "$a0", "$t8"],
     }
 }
 
@@ -81,6 +82,7 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["amoadd.w.aq x5,x6,(x7)", "bne x5,x0,L0", "fence rw,rw"],
         Arch::Ppc => &["stwcx. r1,r0,r2", "bne L0", "cmpw cr0,r1,r2"],
         Arch::Mips => &["sc $2,0($3)", "bne $2,$0,L0", "sync"],
+        Arch::LoongArch => &["amadd_db.w $r4,$r5,$r6", "bne $r4,$r0,L0", "dbar 0x700"],
         Arch::Bpf => &["lock *(u64 *)(r1 + 0) += r2", "if r1 == r2 goto L0", "r1 = 1"],
         Arch::Llvm => &[
             "%0 = load atomic i32, ptr @x acquire",

@@ -24,6 +24,7 @@ mod judged;
 mod kernel;
 mod less;
 mod lift;
+mod loongarch;
 mod manners;
 mod mapping;
 mod mistakes;

@@ -68,6 +68,11 @@ fn ppc() {
 }
 
 #[test]
+fn loongarch() {
+    dialect(Arch::LoongArch);
+}
+
+#[test]
 fn bpf() {
     dialect(Arch::Bpf);
 }

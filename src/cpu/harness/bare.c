@@ -42,6 +42,16 @@ static long call(long n, long a, long b, long c) {
   __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2) : "memory");
   return a0;
 }
+#elif defined(__loongarch64)
+#define ENTRY
+#define BEGIN
+enum { WRITE = 64, EXIT = 93, PROTECT = 226 };
+static long call(long n, long a, long b, long c) {
+  register long a7 __asm__("$a7") = n, a0 __asm__("$a0") = a, a1 __asm__("$a1") = b, a2 __asm__("$a2") = c;
+  __asm__ volatile("syscall 0" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2)
+                   : "$t0", "$t1", "$t2", "$t3", "$t4", "$t5", "$t6", "$t7", "$t8", "memory");
+  return a0;
+}
 #elif defined(__powerpc64__)
 #define ENTRY
 #define BEGIN

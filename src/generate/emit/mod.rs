@@ -17,6 +17,7 @@ mod aarch64;
 mod arm;
 mod bpf;
 mod c11;
+mod loongarch;
 mod making;
 mod mips;
 mod ppc;
@@ -33,7 +34,7 @@ use litmake_litmus::Arch;
 pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation};
 
 /// The dialects that tests are generated in.
-pub static DIALECTS: [&Dialect; 9] = [
+pub static DIALECTS: [&Dialect; 10] = [
     &c11::DIALECT,
     &aarch64::DIALECT,
     &arm::DIALECT,
@@ -42,6 +43,7 @@ pub static DIALECTS: [&Dialect; 9] = [
     &riscv::DIALECT,
     &ppc::DIALECT,
     &mips::DIALECT,
+    &loongarch::DIALECT,
     &bpf::DIALECT,
 ];
 

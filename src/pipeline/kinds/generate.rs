@@ -42,7 +42,7 @@ pub struct Generate {
     #[serde(default)]
     pub limit: Option<Sp<u64>>,
     /// Makes tests instead of reading them, in this dialect: `C`, `AArch64`, `ARM`, `X86_64`, `X86`,
-    /// `RISCV`, `PPC`, `MIPS` or `BPF`.
+    /// `RISCV`, `PPC`, `MIPS`, `LoongArch` or `BPF`.
     #[serde(default)]
     pub arch: Option<Sp<String>>,
     /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`. Each gives one test.

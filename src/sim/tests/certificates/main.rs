@@ -35,7 +35,7 @@ fn model(name: &str, arch: Arch) -> Model {
     Model::load(&loaded).unwrap_or_else(|e| panic!("{e}"))
 }
 
-const DIALECTS: [Arch; 9] = [
+const DIALECTS: [Arch; 10] = [
     Arch::C,
     Arch::AArch64,
     Arch::Arm,
@@ -44,6 +44,7 @@ const DIALECTS: [Arch; 9] = [
     Arch::RiscV,
     Arch::Ppc,
     Arch::Mips,
+    Arch::LoongArch,
     Arch::Bpf,
 ];
 

@@ -527,7 +527,7 @@ impl<'r> Draw<'r> {
             Arch::Ppc if self.facts.plain => 4,
             // The register for the parts of a move has no byte.
             Arch::X86 => self.size.max(2),
-            Arch::RiscV | Arch::Ppc | Arch::Mips | Arch::Bpf => self.size.max(4),
+            Arch::RiscV | Arch::Ppc | Arch::Mips | Arch::LoongArch | Arch::Bpf => self.size.max(4),
             _ => self.size,
         }
     }

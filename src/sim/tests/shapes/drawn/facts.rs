@@ -154,6 +154,24 @@ pub fn of(arch: Arch, plain: bool) -> Facts {
             updates: true,
             ..none
         },
+        Arch::LoongArch => Facts {
+            fences: &[
+                "dbar 0",
+                "dbar 16",
+                "dbar 17",
+                "dbar 18",
+                "dbar 20",
+                "dbar 21",
+                "dbar 22",
+                "dbar 24",
+                "dbar 25",
+                "dbar 26",
+                "dbar 0x700",
+            ],
+            both: &[Order::Plain, Order::Both],
+            updates: true,
+            ..none
+        },
         Arch::Ppc => {
             Facts { word: 4, fences: &["sync", "lwsync", "eieio", "isync"], signed: !plain, ..none }
         }
@@ -248,6 +266,7 @@ impl Facts {
             Arch::Ppc => format!("r{}", 20 + number),
             Arch::Bpf if self.plain => format!("r{}", 4 + number),
             Arch::Mips => format!("${}", 20 + number),
+            Arch::LoongArch => format!("$r{}", 23 + number),
             _ => return None,
         })
     }
@@ -264,6 +283,7 @@ impl Facts {
             Arch::Ppc => format!("r{}", 3 + r),
             Arch::Bpf => format!("r{}", 1 + r),
             Arch::Mips => format!("${}", 4 + r),
+            Arch::LoongArch => format!("$r{}", 4 + r),
             _ => format!("r{r}"),
         }
     }

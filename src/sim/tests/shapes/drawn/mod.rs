@@ -10,6 +10,7 @@ mod bpf;
 mod c;
 mod draw;
 mod facts;
+mod loongarch;
 mod mips;
 pub mod models;
 mod ppc;
@@ -308,6 +309,7 @@ impl Column<'_> {
                 Arch::RiscV => riscv::print(self, m),
                 Arch::Ppc => ppc::print(self, m),
                 Arch::Mips => mips::print(self, m),
+                Arch::LoongArch => loongarch::print(self, m),
                 Arch::Bpf => bpf::print(self, m),
                 _ => c::print(self, m),
             }

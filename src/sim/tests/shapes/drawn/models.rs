@@ -13,6 +13,7 @@ fn fences(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["Fence.rw.rw", "Fence.r.r", "Fence.r.rw", "Fence.w.w", "Fence.tso", "F"],
         Arch::Ppc => &["SYNC", "LWSYNC", "EIEIO", "ISYNC", "F"],
         Arch::Mips => &["SYNC", "F"],
+        Arch::LoongArch => &["DBAR.rw.rw", "DBAR.r.rw", "DBAR.w.w", "DBAR.same", "DB", "F"],
         Arch::Bpf => &["SC", "AQ", "RL", "X"],
         _ => &["ACQ", "REL", "SC", "F"],
     }
