@@ -116,6 +116,9 @@ fn held(report: &Report) -> String {
     if let Some(turns) = report.turns {
         but.push(format!("a loop's body runs at most {}", plural(turns as usize, "time")));
     }
+    if report.no_result {
+        but.push("what the functions return is not compared, since nothing says what it is".into());
+    }
     if !but.is_empty() {
         let _ = write!(out, " ({})", but.join("; "));
     }
