@@ -424,7 +424,8 @@ fn tool(named: Option<&str>, name: &str, package: &str) -> Result<PathBuf> {
     })
 }
 
-/// C as the intermediate code that clang makes of it, without passes, for a machine of as many bits as that of the code.
+/// C as the intermediate code that clang makes of it, for a machine of as many bits as that of the code. No pass has
+/// changed it but the one that makes values of local variables, where there is an `opt` of clang's version.
 fn compiled(args: &Args, path: &Path, arch: Option<Arch>) -> Result<String> {
     let program = tool(args.clang.as_deref(), "clang", "clang")?;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
@@ -433,18 +434,31 @@ fn compiled(args: &Args, path: &Path, arch: Option<Arch>) -> Result<String> {
     let mut words: Vec<String> = words.iter().chain(&more).map(|w| w.to_string()).collect();
     if let Some(arch) = arch.filter(|arch| word(*arch) == 4) {
         let triple = target::of(arch, false, false, false).and_then(|t| t.linker);
+        // The headers of the machine's C library need not be here.
+        words.push("-ffreestanding".into());
         words.push(format!("--target={}", triple.unwrap_or("i386-linux-gnu")));
     }
     words.push(path.to_string_lossy().into_owned());
-    output(&program, words, None)
+    let text = output(&program, words, None)?;
+    // Local variables are memory for clang, whose accesses some models see.
+    let name = program.file_name().map(|n| n.to_string_lossy().replace("clang", "opt"));
+    match name.and_then(|name| process::find(&name)) {
+        Some(opt) => passed(&opt, "mem2reg", &text),
+        None => Ok(text),
+    }
 }
 
 /// The module that passes make of a text.
 fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
     let program = tool(args.tool.as_deref(), "opt", "llvm")?;
-    let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
-    let after = output(&program, words.iter().map(|w| w.to_string()).collect(), Some(text))?;
+    let after = passed(&program, passes, text)?;
     Module::read(&after).map_err(|e| Diag::new(format!("after the passes: {e}")))
+}
+
+/// What passes of an `opt` make of a text.
+fn passed(opt: &Path, passes: &str, text: &str) -> Result<String> {
+    let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
+    output(opt, words.iter().map(|w| w.to_string()).collect(), Some(text))
 }
 
 /// What a program prints, with a text beside it as `before.ll`.

@@ -752,7 +752,7 @@ fn told<'a>(subjects: &'a Subjects, setting: &'a Setting, is_llvm: bool) -> Told
         compared: &subjects.compared[..subjects.compared.len().min(2)],
         fresh: &subjects.fresh,
         fences: subjects.fences,
-        orders: subjects.orders,
+        orders: subjects.orders && !subjects.translates,
         reads_within: calls().any(|c| c.effect == Effect::Reads),
         acts_within: calls().any(|c| c.synchronises),
         plain: !is_llvm,

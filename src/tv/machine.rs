@@ -322,6 +322,8 @@ struct Writer<'a> {
     setting: &'a Setting,
     thread: usize,
     spare: Spare,
+    /// Registers that hold the addresses of places.
+    addresses: Vec<(usize, &'static str)>,
     lines: Vec<Line>,
     init: Vec<InitItem>,
 }
@@ -342,27 +344,44 @@ impl Writer<'_> {
         place
     }
 
+    /// A register with the address of a place.
+    fn address(&mut self, spot: usize) -> Read<&'static str> {
+        if let Some((_, register)) = self.addresses.iter().find(|(known, _)| *known == spot) {
+            return Ok(register);
+        }
+        let place = &self.setting.spots[spot];
+        let Location { name, unit, .. } = &self.setting.locations[place.location];
+        let register = self.spare.take()?;
+        let index = u64::from(place.off / u32::from(*unit));
+        self.holds(register, None, Some(Value::Addr { name: name.clone(), index }));
+        self.addresses.push((spot, register));
+        Ok(register)
+    }
+
     /// Writes an access. Returns the place that has what it read.
     fn access(&mut self, op: &Op, strong: bool) -> Read<Option<Place>> {
         let spot = &self.setting.spots[op.spot];
-        let Location { name, unit, .. } = &self.setting.locations[spot.location];
-        let at = self.spare.take()?;
-        let index = u64::from(spot.off / u32::from(*unit));
-        self.holds(at, None, Some(Value::Addr { name: name.clone(), index }));
+        let at = self.address(op.spot)?;
         let ty = Type::Int { bytes: spot.size, signed: false };
+        let adds = matches!(op.kind, Kind::Add(_));
+        let uses = |name: &str| adds && self.written.adds_with(name);
+        let (apart, sum, status) = (uses("{value}"), uses("{sum}"), uses("{status}"));
+        let mut number = match op.kind {
+            Kind::Write(number) | Kind::Add(number) => Some(Value::Int(number.into())),
+            Kind::Read | Kind::Await => None,
+        };
         let mut value = "";
-        if let Kind::Write(number) | Kind::Add(number) = op.kind {
+        if apart || matches!(op.kind, Kind::Write(_)) {
             value = self.spare.take()?;
-            self.holds(value, Some(ty.clone()), Some(Value::Int(number.into())));
+            self.holds(value, Some(ty.clone()), number.take());
         }
-        let mut read = None;
-        let mut to = "";
+        let (mut read, mut to) = (None, "");
         if !matches!(op.kind, Kind::Write(_)) {
             to = self.spare.take()?;
-            read = Some(self.holds(to, Some(ty), None));
+            read = Some(self.holds(to, Some(ty), number));
         }
-        let adds = matches!(op.kind, Kind::Add(_));
-        let spare = if adds { [self.spare.take()?, self.spare.take()?] } else { [""; 2] };
+        let mut more = |used: bool| if used { self.spare.take() } else { Ok("") };
+        let spare = [more(sum)?, more(status)?];
         let again = format!("L{}_{}", self.thread, self.lines.len());
         let place = written::Place { at, value, to, spare, again: &again };
         let rows = match op.kind {
@@ -393,6 +412,7 @@ pub fn own(
         setting,
         thread: 0,
         spare: Spare::beside(&target, &code.lines)?,
+        addresses: Vec::new(),
         lines: Vec::new(),
         init: code.init.clone(),
     };
@@ -408,12 +428,12 @@ pub fn own(
             writer.lines.extend(code.lines.iter().cloned());
         }
         for op in ops {
-            let fenced = op.order == Order::Fenced;
-            if fenced && !op.kind.writes() {
+            let (fenced, writes) = (op.order == Order::Fenced, op.kind.writes());
+            if setting.fenced || fenced && !writes {
                 writer.fence();
             }
-            let read = writer.access(op, op.order == Order::Strong)?;
-            if fenced && op.kind.writes() {
+            let read = writer.access(op, op.order == Order::Strong && !setting.fenced)?;
+            if setting.fenced || fenced && writes {
                 writer.fence();
             }
             if let Some(place) = read {
@@ -479,12 +499,13 @@ pub fn test(
     let mut threads = vec![own.lines.clone()];
     for (number, ops) in context.others.iter().enumerate() {
         let spare = Spare { names: target.spare.to_vec(), next: 0 };
+        let (addresses, lines) = (Vec::new(), Vec::new());
         let mut writer =
-            Writer { written, setting, thread: number + 1, spare, lines: Vec::new(), init };
+            Writer { written, setting, thread: number + 1, spare, addresses, lines, init };
         let mut reads = 0;
         for (n, op) in ops.iter().enumerate() {
             // Nothing is stronger than a fence between accesses.
-            if n > 0 && op.order != Order::Plain {
+            if n > 0 {
                 writer.fence();
             }
             let Some(place) = writer.access(op, false)? else { continue };

@@ -81,6 +81,9 @@ pub struct Subjects {
     pub moves: bool,
     /// Whether nobody says what the parameters and the result are, so that the result is not compared.
     pub guessed: bool,
+    /// Whether machine code becomes something else, in which the weakest access of a context would order less than it does
+    /// on the first machine.
+    pub translates: bool,
 }
 
 /// A location.
@@ -115,6 +118,8 @@ pub struct Setting {
     pub word: u8,
     /// Whether the upper byte of a number comes first in memory.
     pub upper_first: bool,
+    /// Whether accesses around the call have full fences before and behind them.
+    pub fenced: bool,
     /// The code of the two functions here, where it is machine code.
     pub lifted: [Option<Rc<Lifted>>; 2],
 }
@@ -228,6 +233,8 @@ impl Subjects {
         let private = private(pair, [&source.observed, &target.observed]);
         let library = |w: &String| w.starts_with("@__atomic_");
         let order = |w: &String| ORDERS.contains(&w.as_str()) || library(w);
+        let archs = [&source, &target].map(|s| s.machine.as_ref().map(|code| code.lifts.arch()));
+        let translates = archs[0].is_some() && archs[0] != archs[1];
         let orders = fences || !codes.is_empty() || words().any(|line| line.iter().any(order));
         let open = |o: &Observed| words_open(&o.module);
         let odd = words()
@@ -261,6 +268,7 @@ impl Subjects {
             loops,
             null,
             guessed,
+            translates,
         })
     }
 
@@ -416,6 +424,7 @@ impl Subjects {
             maps: self.maps,
             word: self.source.observed.module.pointer() / 8,
             upper_first: self.upper_first,
+            fenced: self.translates,
             lifted: [None, None],
         };
         for (i, param) in params.iter().enumerate() {

@@ -3,7 +3,7 @@
 //!
 //! It does not know contexts, nor how code is lifted.
 
-use litmake_isa::target::{self, Target};
+use litmake_isa::target;
 use litmake_litmus::Arch;
 
 /// How an instruction set writes accesses. In its rows, `{s}` is the suffix for the size, `{at}` the register with the
@@ -19,7 +19,8 @@ pub struct Written {
     /// The load and the store that compilers make of a `seq_cst` access.
     strong_load: &'static [&'static str],
     strong_store: &'static [&'static str],
-    /// Adds `{value}`, and gives what was there in `{to}`; it may use `{sum}` and `{status}`, and `again` is its first row.
+    /// Adds `{value}`, and gives what was there in `{to}`, which begins with that value where no row names `{value}`.
+    /// `{sum}` and `{status}` may be changed, and `{again}` is the first row.
     add: &'static [&'static str],
     /// The bytes of what can be added to: no smaller ones.
     adds_from: u8,
@@ -69,7 +70,7 @@ const ALL: [&Written; 7] = [
         store: "mov{s} {value},({at})",
         strong_load: &["{load}"],
         strong_store: &["{store}", "{fence}"],
-        add: &["mov{s} {value},{to}", "lock xadd{s} {to},({at})"],
+        add: &["lock xadd{s} {to},({at})"],
         adds_from: 1,
         fence: "mfence",
     },
@@ -81,7 +82,7 @@ const ALL: [&Written; 7] = [
         store: "MOV [{at}],{value}",
         strong_load: &["{load}"],
         strong_store: &["{store}", "{fence}"],
-        add: &["MOV {to},{value}", "LOCK XADD [{at}],{to}"],
+        add: &["LOCK XADD [{at}],{to}"],
         adds_from: 4,
         fence: "MFENCE",
     },
@@ -158,6 +159,11 @@ impl Written {
         self.accesses(bytes) && bytes >= self.adds_from
     }
 
+    /// Whether a read-modify-write has a register that is named so.
+    pub fn adds_with(&self, name: &str) -> bool {
+        self.add.iter().any(|row| row.contains(name))
+    }
+
     /// The rows of a load of so many bytes.
     pub fn load(&self, bytes: u8, strong: bool, place: &Place) -> Vec<String> {
         let rows = if strong { self.strong_load } else { &["{load}"] };
@@ -176,11 +182,8 @@ impl Written {
     }
 
     fn rows(&self, rows: &[&str], bytes: u8, place: &Place) -> Vec<String> {
-        let target = target::of(self.arch, false, false, false);
-        let view = |reg: &str, bytes: u8| {
-            target.as_ref().map_or(reg.to_string(), |target: &Target| target.view(reg, bytes))
-        };
-        let word = target.as_ref().map_or(8, |t| t.word);
+        let Some(target) = target::of(self.arch, false, false, false) else { return Vec::new() };
+        let view = |reg: &str, bytes: u8| target.view(reg, bytes);
         let suffix = |list: [Option<&'static str>; 4]| size(bytes).and_then(|s| list[s]).unwrap_or("");
         let row = |row: &&str| {
             // A load extends what it reads to a register of 4 bytes.
@@ -192,7 +195,7 @@ impl Written {
                 .replace("{fence}", self.fence)
                 .replace("{s}", s)
                 .replace("{d}", if bytes == 8 { "d" } else { "" })
-                .replace("{at}", &view(place.at, word))
+                .replace("{at}", &view(place.at, target.word))
                 .replace("{value}", &view(place.value, bytes))
                 .replace("{to}", &to)
                 .replace("{sum}", &view(place.spare[0], bytes))
