@@ -81,6 +81,10 @@ pub struct Args {
     #[arg(long, value_name = "DECLARATION")]
     signature: Vec<String>,
 
+    /// A library or an object with functions that machine code calls, such as libgcc.a
+    #[arg(long, value_name = "FILE")]
+    library: Vec<PathBuf>,
+
     /// The model of machine code [default: that of its instruction set]
     #[arg(long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
@@ -171,7 +175,7 @@ pub fn compare_code(
     code: &CodeArgs,
     signature: &[String],
 ) -> std::result::Result<u8, Ended> {
-    let open = |path: &Path| File::open(path, code, signature);
+    let open = |path: &Path| File::open(path, &[], code, signature);
     let (one, two) = (open(before.0)?, open(after.0)?);
     let pair = named_pair(&one, &two, (before.1, after.1)).map_err(ended)?;
     compare(&[pair], Settings::default(), None, false).map_err(ended)
@@ -282,7 +286,7 @@ fn inputs(args: &Args) -> std::result::Result<Vec<Input>, Ended> {
     let mut codes = Vec::new();
     for path in &args.inputs {
         codes.push(match is_code(path) {
-            true => Some(File::open(path, &args.code, &args.signature)?),
+            true => Some(File::open(path, &args.library, &args.code, &args.signature)?),
             false => None,
         });
     }
@@ -306,8 +310,7 @@ fn is_code(path: &Path) -> bool {
     const MAGIC: [&[u8]; 2] = [b"\x7fELF", b"!<arch>\n"];
     let begins = |bytes: Vec<u8>| MAGIC.iter().any(|magic| bytes.starts_with(magic));
     lift::is_assembly(path)
-        || path != Path::new(STDIN)
-            && file::read(path, file::MAX_DATA).is_ok_and(begins)
+        || path != Path::new(STDIN) && file::read(path, file::MAX_DATA).is_ok_and(begins)
 }
 
 /// The pairs of functions in the input.
@@ -478,7 +481,9 @@ fn output(program: &Path, words: Vec<String>, text: Option<&str>) -> Result<Stri
         stop: &stop,
     });
     match ended {
-        process::Ended::Exit { code: 0, stdout, .. } => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+        process::Ended::Exit { code: 0, stdout, .. } => {
+            Ok(String::from_utf8_lossy(&stdout).into_owned())
+        }
         process::Ended::Exit { code: _, stderr, .. } => {
             let first = stderr.lines().next().unwrap_or("").to_string();
             Err(Diag::new(format!("{} refused its input: {first}", program.display())))

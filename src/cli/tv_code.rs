@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,25 +42,34 @@ struct One {
 }
 
 impl File {
-    /// Opens a file; assembly needs a profile.
+    /// Opens a file; assembly needs a profile. Libraries of its instruction set have functions that it calls.
     pub fn open(
         path: &Path,
+        libraries: &[PathBuf],
         args: &CodeArgs,
         signatures: &[String],
     ) -> std::result::Result<File, Ended> {
         let profile = args.profile().map_err(|e| (2, e))?;
-        let paths = &[path.to_path_buf()];
+        let mut paths = vec![path.to_path_buf()];
         // A file of another instruction set needs no profile: its machine is in its header.
         let own = match lift::is_assembly(path) {
             true => profile,
             false => {
-                let arch = lift::open(paths, None, None)?.arch;
+                let arch = lift::open(&paths, None, None)?.arch;
                 profile.filter(|p| p.arch == arch)
             }
         };
-        let code = lift::open(paths, None, own.as_deref())?;
+        let mut code = lift::open(&paths, None, own.as_deref())?;
         let functions = code.functions().map_err(|e| (3, Diag::new(e.text())))?;
         let names = functions.into_iter().map(|(name, _)| name).collect();
+        for library in libraries {
+            if lift::open(std::slice::from_ref(library), None, None)?.arch == code.arch {
+                paths.push(library.clone());
+            }
+        }
+        if paths.len() > 1 {
+            code = lift::open(&paths, None, own.as_deref())?;
+        }
         let narrow = word(code.arch) == 4;
         let signatures = signatures.iter().map(|text| signature(text, narrow));
         let signatures = signatures.collect::<Result<_>>().map_err(|e| (2, e))?;

@@ -374,8 +374,9 @@ impl Code {
         let flags = flags(asked.profile, asked.known);
         let unit = |name: &str| types.map_or(1, |t| unit_of(t, name));
         let array = |name: &str| types.is_none_or(|t| is_array(t, name));
-        let lift =
-            |(thread, b): (usize, &Bound)| lifted(b, thread, asked.profile, &flags, (&unit, &array));
+        let lift = |(thread, b): (usize, &Bound)| {
+            lifted(b, thread, asked.profile, &flags, (&unit, &array))
+        };
         bound.iter().enumerate().map(lift).collect()
     }
 

@@ -270,8 +270,7 @@ impl Court {
         self.null = subjects.null;
         let options = self.options();
         let [before, after] = self.sides.clone();
-        let settings =
-            subjects.settings(&mut self.simulator, [&before, &after], &options)?;
+        let settings = subjects.settings(&mut self.simulator, [&before, &after], &options)?;
         if same_code(&subjects, &settings)? {
             return Ok(Answer::Same);
         }
@@ -431,7 +430,8 @@ impl Court {
             return Ok(Says::Nothing);
         }
         if after.undefined {
-            let why = self.simulator.undefined(&target.test, &self.sides[1], &options).ok().flatten();
+            let why =
+                self.simulator.undefined(&target.test, &self.sides[1], &options).ok().flatten();
             return Ok(Says::Refuted(Evidence::Undefined(why.map(Box::new))));
         }
         let mut allowed = Allowed::of(source.states(&before));
@@ -440,7 +440,8 @@ impl Court {
         let new_one = |allowed: &Allowed| found.iter().find(|s| !allowed.has(s));
         let mut new = new_one(&allowed);
         if new.is_some() && before.cut {
-            let Ok(more) = self.simulator.simulate(&source.test, &self.sides[0], &longer(options)) else {
+            let Ok(more) = self.simulator.simulate(&source.test, &self.sides[0], &longer(options))
+            else {
                 let why = "the first function has too many turns of loops";
                 return Ok(Says::NotJudged(why.into()));
             };
@@ -693,7 +694,9 @@ impl Owns {
                 let (test, names) = machine::test(code, subject, setting, context, own, *initial)?;
                 return Ok(Written { test, names });
             }
-            (Thread::Intermediate(own), _) => program::test(subject, setting, context, own, *initial),
+            (Thread::Intermediate(own), _) => {
+                program::test(subject, setting, context, own, *initial)
+            }
             (Thread::Code(_), None) => return Err("machine code is missing".to_string().into()),
         };
         Ok(Written { test, names: Vec::new() })
@@ -725,7 +728,9 @@ fn same_code(subjects: &Subjects, settings: &[Setting]) -> Result<bool, Obstacle
             lines.iter().map(|l| (l.labels.clone(), l.text.clone())).collect()
         };
         let same = match (&source, &target) {
-            (Thread::Intermediate(a), Thread::Intermediate(b)) => texts(&a.lines) == texts(&b.lines),
+            (Thread::Intermediate(a), Thread::Intermediate(b)) => {
+                texts(&a.lines) == texts(&b.lines)
+            }
             (Thread::Code(a), Thread::Code(b)) => {
                 texts(&a.lines) == texts(&b.lines) && a.init == b.init && same_set(subjects)
             }

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use litmake_base::diag::{Source, Span};
 use litmake_isa::target::{self, Target};
 use litmake_litmus::{
-    Anything, Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed as Shown, Operand, Place,
-    Prop, Quantifier, Test, Type, Value, and, bare,
+    Anything, Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed as Shown, Operand,
+    Place, Prop, Quantifier, Test, Type, Value, and, bare,
 };
 use litmake_sim::{Outcomes, State};
 
@@ -68,7 +68,8 @@ impl Function {
                 _ => Argument::Number(1),
             })
             .collect();
-        let call = Call { args: &args, variables: None, unit: &|_| 1, array: &|_| true, result: None };
+        let call =
+            Call { args: &args, variables: None, unit: &|_| 1, array: &|_| true, result: None };
         let first = self.lifts.lift(&call)?;
         let machine = Callee { lifts: self.lifts.clone(), first, guessed: said.is_none() };
         Ok(program::Subject {
@@ -333,10 +334,6 @@ impl Writer<'_> {
         self.lines.push(Line { labels: Vec::new(), text, span: Span::default() });
     }
 
-    fn fence(&mut self) {
-        self.row(self.written.fence.to_string());
-    }
-
     fn holds(&mut self, name: &str, ty: Option<Type>, value: Option<Value>) -> Place {
         let place = Place::Reg { thread: self.thread, name: name.to_string() };
         let value = value.map(InitValue::One);
@@ -428,14 +425,15 @@ pub fn own(
             writer.lines.extend(code.lines.iter().cloned());
         }
         for op in ops {
-            let (fenced, writes) = (op.order == Order::Fenced, op.kind.writes());
-            if setting.fenced || fenced && !writes {
-                writer.fence();
-            }
+            let fences = match (setting.fenced, op.order, op.kind.writes()) {
+                (true, ..) => [Some(written.fence); 2],
+                (false, Order::Fenced, true) => [None, written.release],
+                (false, Order::Fenced, false) => [written.acquire, None],
+                _ => [None; 2],
+            };
+            fences[0].into_iter().for_each(|fence| writer.row(fence.to_string()));
             let read = writer.access(op, op.order == Order::Strong && !setting.fenced)?;
-            if setting.fenced || fenced && writes {
-                writer.fence();
-            }
+            fences[1].into_iter().for_each(|fence| writer.row(fence.to_string()));
             if let Some(place) = read {
                 let bytes = setting.spots[op.spot].size;
                 shown.push(Name { place, name: format!("seen_{seen}"), bytes });
@@ -506,7 +504,7 @@ pub fn test(
         for (n, op) in ops.iter().enumerate() {
             // Nothing is stronger than a fence between accesses.
             if n > 0 {
-                writer.fence();
+                writer.row(written.fence.to_string());
             }
             let Some(place) = writer.access(op, false)? else { continue };
             let bytes = setting.spots[op.spot].size;

@@ -16,8 +16,8 @@ use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::machine::{self, Callee, Lifted, known, lifted};
 use super::ir::{Param, Read, Scalar, Signature, expanded, line, number, split, until_comma};
+use super::machine::{self, Callee, Lifted, known, lifted};
 use super::observe::{Effect, NEW, Observed, Opaque};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
@@ -181,9 +181,15 @@ impl Subjects {
             source = subject(&pair.source, is_ir.then_some(&target.signature).or(said[1]))?;
         }
         let guessed = same_guess(&mut source, &mut target);
-        if machine && (source.observed.records || target.observed.records) {
-            let words = "calls of functions that are only declared, beside machine code";
-            return Err(Obstacle::NotUnderstood(format!("unsupported: {words}")));
+        if machine {
+            for observed in [&mut source.observed, &mut target.observed] {
+                observed.records = false;
+                if let Some(call) = observed.calls.iter().find(|c| c.effect != Effect::Nothing) {
+                    let words =
+                        format!("unsupported: a call of {}, beside machine code", call.name);
+                    return Err(Obstacle::NotUnderstood(words));
+                }
+            }
         }
         // Both have the same locations, so that their outcomes can be compared.
         let (one, two) = (&mut source.observed, &mut target.observed);
@@ -320,7 +326,8 @@ impl Subjects {
             return Err(Obstacle::Different(format!("pointers have {words}")));
         }
         if modules.iter().any(|m| m.layout.is_some_and(|layout| layout.upper_first)) {
-            let words = "unsupported: intermediate code with the upper byte first, beside machine code";
+            let words =
+                "unsupported: intermediate code with the upper byte first, beside machine code";
             return Err(Obstacle::NotUnderstood(words.into()));
         }
         Ok(())
@@ -463,8 +470,7 @@ impl Subjects {
         self.reached(&mut setting, simulator, models, options)?;
         setting.shape();
         if [&self.source, &self.target].iter().any(|s| s.machine.is_some()) {
-            setting.lifted =
-                [lifted(&self.source, &setting)?, lifted(&self.target, &setting)?];
+            setting.lifted = [lifted(&self.source, &setting)?, lifted(&self.target, &setting)?];
             self.writable(&setting)?;
         }
         self.add_own(&mut setting);

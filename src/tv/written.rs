@@ -26,6 +26,10 @@ pub struct Written {
     adds_from: u8,
     /// The fence that orders all accesses before it with all behind it.
     pub fence: &'static str,
+    /// What compilers make of a release fence; `None` where it is nothing.
+    pub release: Option<&'static str>,
+    /// The same of an acquire fence.
+    pub acquire: Option<&'static str>,
 }
 
 const FENCED_LOAD: &[&str] = &["{fence}", "{load}", "{fence}"];
@@ -43,6 +47,8 @@ const ALL: [&Written; 7] = [
         add: &["LDADDAL{s} {value},{to},[{at}]"],
         adds_from: 1,
         fence: "DMB ISH",
+        release: Some("DMB ISH"),
+        acquire: Some("DMB ISHLD"),
     },
     &Written {
         arch: Arch::Arm,
@@ -61,6 +67,8 @@ const ALL: [&Written; 7] = [
         ],
         adds_from: 4,
         fence: "DMB",
+        release: Some("DMB"),
+        acquire: Some("DMB"),
     },
     &Written {
         arch: Arch::X86_64,
@@ -73,6 +81,8 @@ const ALL: [&Written; 7] = [
         add: &["lock xadd{s} {to},({at})"],
         adds_from: 1,
         fence: "mfence",
+        release: None,
+        acquire: None,
     },
     &Written {
         arch: Arch::X86,
@@ -85,6 +95,8 @@ const ALL: [&Written; 7] = [
         add: &["LOCK XADD [{at}],{to}"],
         adds_from: 4,
         fence: "MFENCE",
+        release: None,
+        acquire: None,
     },
     &Written {
         arch: Arch::RiscV,
@@ -97,6 +109,8 @@ const ALL: [&Written; 7] = [
         add: &["amoadd.{s}.aqrl {to},{value},({at})"],
         adds_from: 4,
         fence: "fence rw,rw",
+        release: Some("fence rw,w"),
+        acquire: Some("fence r,rw"),
     },
     &Written {
         arch: Arch::Ppc,
@@ -106,9 +120,16 @@ const ALL: [&Written; 7] = [
         store: "st{s} {value},0({at})",
         strong_load: FENCED_LOAD,
         strong_store: FENCED_STORE,
-        add: &["l{s}arx {to},0,{at}", "add {sum},{to},{value}", "st{s}cx. {sum},0,{at}", "bne {again}"],
+        add: &[
+            "l{s}arx {to},0,{at}",
+            "add {sum},{to},{value}",
+            "st{s}cx. {sum},0,{at}",
+            "bne {again}",
+        ],
         adds_from: 4,
         fence: "sync",
+        release: Some("lwsync"),
+        acquire: Some("lwsync"),
     },
     &Written {
         arch: Arch::Mips,
@@ -126,6 +147,8 @@ const ALL: [&Written; 7] = [
         ],
         adds_from: 4,
         fence: "sync",
+        release: Some("sync"),
+        acquire: Some("sync"),
     },
 ];
 
@@ -184,7 +207,8 @@ impl Written {
     fn rows(&self, rows: &[&str], bytes: u8, place: &Place) -> Vec<String> {
         let Some(target) = target::of(self.arch, false, false, false) else { return Vec::new() };
         let view = |reg: &str, bytes: u8| target.view(reg, bytes);
-        let suffix = |list: [Option<&'static str>; 4]| size(bytes).and_then(|s| list[s]).unwrap_or("");
+        let suffix =
+            |list: [Option<&'static str>; 4]| size(bytes).and_then(|s| list[s]).unwrap_or("");
         let row = |row: &&str| {
             // A load extends what it reads to a register of 4 bytes.
             let reads = row.contains("{load}") || self.strong_load.contains(row);

@@ -266,6 +266,13 @@ fn compiles(dir: &Scratch, compiler: &str, words: &[&str], more: &[&str], to: &s
     assert!(command.status().expect("starts").success(), "{compiler} {more:?}");
 }
 
+/// The path of a compiler's library.
+#[expect(clippy::disallowed_methods, reason = "a compiler of a test")]
+fn library_of(compiler: &str) -> String {
+    let output = Command::new(compiler).arg("-print-libgcc-file-name").output().expect("starts");
+    String::from_utf8(output.stdout).expect("text").trim().to_string()
+}
+
 /// What compilers of several machines make of C holds, and what they make of weaker C does not: across levels, between
 /// two levels of optimisation, and between two machines.
 #[test]
@@ -292,11 +299,15 @@ fn machine_code_is_compared_across_levels_and_machines() {
             compiles(&dir, compiler, &words, &[level, "-c"], &object(name));
         }
         let (plain, fast, weak) = (object("O0"), object("O2"), object("weak"));
-        holds(&["tv", "--accesses", "2", &plain, &fast], "5 pairs: ");
-        let clang = ["--clang", "clang-14", "--model", "rc11"];
+        // On AArch64, read-modify-writes call functions of the compiler's library.
+        let library = library_of(compiler);
+        let outlined = ["--library", &library, "--known", "__aarch64_have_lse_atomics=1"];
+        let files = ["tv", "--accesses", "2", &plain, &fast];
+        holds(&[&files[..], &outlined].concat(), "5 pairs: ");
+        let clang = ["--clang", "clang-14", "--model", "rc11-lb"];
         if here("clang-14") {
             let files = ["tv", "--accesses", "2", "source.c", &fast];
-            holds(&[&files[..], &clang].concat(), "5 pairs: ");
+            holds(&[&files[..], &clang, &outlined].concat(), "5 pairs: ");
         }
         if *compiler != "gcc-12" {
             let out = refuted(&["tv", &fast, &weak, "--function", "send"]);
@@ -354,4 +365,56 @@ fn a_declaration_says_what_machine_code_returns() {
     let profile = ["--profile", "gcc-12-x86_64-O2", "--function", "send"];
     let (status, out, err) = dir.streams(&[&["tv", "one.s", "other.o"][..], &profile].concat());
     assert!(status == 0 && out.contains("1 unchanged"), "{out}{err}");
+}
+
+/// Bugs of compilers that trackers have (LLVM 56450 and 68428, and gcc 12 for Power and RISC-V): the source is compared
+/// with the code that the compiler makes of it.
+#[test]
+fn bugs_of_compilers_are_found_in_their_code() {
+    let text = "#include <stdatomic.h>
+int idle(atomic_int *y) { return atomic_fetch_add_explicit(y, 0, memory_order_relaxed); }
+int swap(volatile atomic_int *x, atomic_int *y) {
+  atomic_exchange_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acquire);
+  return atomic_load_explicit(y, memory_order_relaxed);
+}
+long failing(atomic_int *x, atomic_int *y) {
+  int want = 0;
+  atomic_compare_exchange_strong_explicit(x, &want, 7, memory_order_release, memory_order_acquire);
+  return want * 1000L + atomic_load_explicit(y, memory_order_relaxed);
+}
+int lost(atomic_int *x, atomic_int *y) {
+  int want = 0;
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  return atomic_compare_exchange_strong_explicit(
+      x, &want, 7, memory_order_acq_rel, memory_order_relaxed);
+}
+";
+    let dir = Scratch::with(&[("f.c", text)]);
+    if !here("clang-14") {
+        return;
+    }
+    let arm = ["--target=aarch64-linux-gnu", "-march=armv8.1-a", "-ffreestanding"];
+    for (compiler, words, function, others) in [
+        ("clang-14", &[][..], "idle", &["failing"][..]),
+        ("clang-14", &arm, "swap", &["idle"]),
+        ("powerpc64le-linux-gnu-gcc-12", &[], "failing", &["idle", "swap"]),
+        ("riscv64-linux-gnu-gcc-12", &[], "lost", &["idle", "swap"]),
+    ] {
+        if !here(compiler) {
+            continue;
+        }
+        compiles(&dir, compiler, words, &["-O2", "-c"], "f.o");
+        let verdict = |function: &str| {
+            let files = ["tv", "--clang", "clang-14", "f.c", "f.o"];
+            let limits = ["--accesses", "2", "--function", function];
+            dir.streams(&[&files[..], &limits].concat())
+        };
+        let (status, out, err) = verdict(function);
+        assert_eq!((status, &*err), (1, ""), "{compiler} {function}: {out}");
+        for other in others {
+            let (status, out, _) = verdict(other);
+            assert_eq!(status, 0, "{compiler} {other}: {out}");
+        }
+    }
 }
