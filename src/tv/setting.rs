@@ -148,57 +148,8 @@ impl From<Box<Diag>> for Obstacle {
 impl Subjects {
     /// The functions of a pair.
     pub fn of(pair: &Pair) -> Result<Subjects, Obstacle> {
-        // How a volatile copy accesses memory is not told, so that accesses in its place are no others.
-        let count = |side: &Side, of: fn(&[String]) -> bool| {
-            let blocks =
-                side.module.functions.get(&side.function).into_iter().flat_map(|f| &f.blocks);
-            blocks.flat_map(|b| &b.instructions).filter(|line| of(line)).count()
-        };
-        let fewer = |of| count(&pair.target, of) < count(&pair.source, of);
-        let more = |of| count(&pair.target, of) > count(&pair.source, of);
-        // Of machine code, only accesses to memory are seen.
-        let machine = pair.source.machine.is_some() || pair.target.machine.is_some();
-        let told = !machine && !(fewer(copies_volatile) && more(accesses_volatile));
-        let subject = |side: &Side, other: Option<&Signature>| -> Read<Subject> {
-            if let Some(machine) = &side.machine {
-                return machine.subject(&side.function, other);
-            }
-            let function = side.module.functions.get(&side.function);
-            let function = function.ok_or("a function is missing")?;
-            let signature = Signature::of(&side.module, function)?;
-            let observed = Observed::of(&side.module, &side.function, told)?;
-            Ok(Subject { function: side.function.clone(), signature, observed, machine: None })
-        };
-        // Machine code is called as the other function is, or as someone says of one of them.
-        let said = [&pair.source, &pair.target].map(|s| s.machine.as_ref()?.signature.as_ref());
-        let (mut source, mut target);
-        if pair.source.machine.is_none() {
-            source = subject(&pair.source, None)?;
-            target = subject(&pair.target, Some(&source.signature))?;
-        } else {
-            target = subject(&pair.target, said[0])?;
-            let is_ir = pair.target.machine.is_none();
-            source = subject(&pair.source, is_ir.then_some(&target.signature).or(said[1]))?;
-        }
+        let (mut source, mut target) = called(pair)?;
         let guessed = same_guess(&mut source, &mut target);
-        if machine {
-            for observed in [&mut source.observed, &mut target.observed] {
-                observed.records = false;
-                if let Some(call) = observed.calls.iter().find(|c| c.effect != Effect::Nothing) {
-                    let words =
-                        format!("unsupported: a call of {}, beside machine code", call.name);
-                    return Err(Obstacle::NotUnderstood(words));
-                }
-            }
-        }
-        // Both have the same locations, so that their outcomes can be compared.
-        let (one, two) = (&mut source.observed, &mut target.observed);
-        for (one, two) in
-            [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
-        {
-            *one |= *two;
-            *two = *one;
-        }
         one_scope([&mut source.observed, &mut target.observed])?;
         let upper_first = Self::comparable(pair, &source, &target)?;
         if upper_first {
@@ -210,26 +161,9 @@ impl Subjects {
         }
         let both = [&source.observed, &target.observed];
         let words = || both.into_iter().flat_map(|o| words(&o.module));
-        let named: Vec<u64> =
-            words().flatten().filter_map(|w| number(w)).map(|n| n as u64).collect();
-        let mut compared = Vec::new();
-        for line in words() {
-            if line.iter().any(|w| matches!(w.as_str(), "icmp" | "switch" | "cmpxchg")) {
-                compared.extend(line.iter().filter_map(|w| number(w)).map(|n| n as u64));
-            }
-        }
         let codes: Vec<&Callee> =
             [&source, &target].into_iter().filter_map(|s| s.machine.as_ref()).collect();
-        let mut named = named;
-        for (names, compares) in codes.iter().map(|code| code.numbers()) {
-            named.extend(names);
-            // Across languages, the intermediate code has them all, and no others.
-            if codes.len() == 2 {
-                compared.extend(compares);
-            }
-        }
-        compared.sort_unstable();
-        compared.dedup();
+        let (named, compared) = numbers(&source, &target);
         let fresh = (1..=200).filter(|n| !named.contains(n)).collect();
         let fences = codes.iter().any(|code| code.has_fence())
             || both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
@@ -754,6 +688,83 @@ impl Location {
 /// The largest number of so many bits.
 pub fn mask(bits: u8) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// The functions of a pair, ready to be called, which are seen to do the same things beside accesses to memory.
+fn called(pair: &Pair) -> Result<(Subject, Subject), Obstacle> {
+    // How a volatile copy accesses memory is not told, so that accesses in its place are no others.
+    let count = |side: &Side, of: fn(&[String]) -> bool| {
+        let blocks = side.module.functions.get(&side.function).into_iter().flat_map(|f| &f.blocks);
+        blocks.flat_map(|b| &b.instructions).filter(|line| of(line)).count()
+    };
+    let fewer = |of| count(&pair.target, of) < count(&pair.source, of);
+    let more = |of| count(&pair.target, of) > count(&pair.source, of);
+    // Of machine code, only accesses to memory are seen.
+    let machine = pair.source.machine.is_some() || pair.target.machine.is_some();
+    let told = !(machine || fewer(copies_volatile) && more(accesses_volatile));
+    let subject = |side: &Side, other: Option<&Signature>| -> Read<Subject> {
+        if let Some(machine) = &side.machine {
+            return machine.subject(&side.function, other);
+        }
+        let function = side.module.functions.get(&side.function);
+        let function = function.ok_or("a function is missing")?;
+        let signature = Signature::of(&side.module, function)?;
+        let observed = Observed::of(&side.module, &side.function, told)?;
+        Ok(Subject { function: side.function.clone(), signature, observed, machine: None })
+    };
+    // Machine code is called as the other function is, or as someone says of one of them.
+    let said = [&pair.source, &pair.target].map(|s| s.machine.as_ref()?.signature.as_ref());
+    let (mut source, mut target);
+    if pair.source.machine.is_none() {
+        source = subject(&pair.source, None)?;
+        target = subject(&pair.target, Some(&source.signature))?;
+    } else {
+        target = subject(&pair.target, said[0])?;
+        let is_ir = pair.target.machine.is_none();
+        source = subject(&pair.source, is_ir.then_some(&target.signature).or(said[1]))?;
+    }
+    if machine {
+        for observed in [&mut source.observed, &mut target.observed] {
+            observed.records = false;
+            if let Some(call) = observed.calls.iter().find(|c| c.effect != Effect::Nothing) {
+                let words = format!("unsupported: a call of {}, beside machine code", call.name);
+                return Err(Obstacle::NotUnderstood(words));
+            }
+        }
+    }
+    // Both have the same locations, so that their outcomes can be compared.
+    let (one, two) = (&mut source.observed, &mut target.observed);
+    for (one, two) in
+        [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
+    {
+        *one |= *two;
+        *two = *one;
+    }
+    Ok((source, target))
+}
+
+/// The numbers that functions name, and those that they compare something with.
+fn numbers(source: &Subject, target: &Subject) -> (Vec<u64>, Vec<u64>) {
+    let both = [source, target];
+    let (mut named, mut compared) = (Vec::new(), Vec::new());
+    for line in both.into_iter().flat_map(|s| words(&s.observed.module)) {
+        let all = || line.iter().filter_map(|w| number(w)).map(|n| n as u64);
+        named.extend(all());
+        if line.iter().any(|w| matches!(w.as_str(), "icmp" | "switch" | "cmpxchg")) {
+            compared.extend(all());
+        }
+    }
+    let codes: Vec<&Callee> = both.into_iter().filter_map(|s| s.machine.as_ref()).collect();
+    for (names, compares) in codes.iter().map(|code| code.numbers()) {
+        named.extend(names);
+        // Across languages, the intermediate code has them all, and no others.
+        if codes.len() == 2 {
+            compared.extend(compares);
+        }
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    (named, compared)
 }
 
 /// If nobody says what the parameters of both functions are, both get as many as one of them uses. Says whether it is so.
