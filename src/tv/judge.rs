@@ -17,7 +17,7 @@ use litmake_litmus::{Arch, CmpOp, Line, Operand, Place, Prop, Test};
 use litmake_sim::{Model, Options, Outcomes, Simulator, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::context::{Around, Bound, Context, Told};
+use super::context::{Around, Bound, Context, Order, Told};
 use super::machine::{self, Name};
 use super::observe::{Effect, UNDEFINED};
 use super::pair::Pair;
@@ -26,6 +26,10 @@ use super::setting::{Obstacle, Setting, Subjects, UNDEF};
 
 /// The family of models in which a race gives undef.
 const LLVM: [&str; 2] = ["llvm", "llvm-lb"];
+/// Models under which a stronger order of an access of a context takes outcomes away and adds none. That of C11, as it was
+/// published, is none of them.
+pub const MONOTONE: [&str; 10] =
+    ["llvm", "llvm-lb", "rc11", "rc11-lb", "aarch64", "armv7", "x86tso", "riscv", "ppc", "mips"];
 /// The flags of that model: undef goes into what a function computes, and into what memory holds at the end.
 const UNDEF_IS_READ: &str = "undef-is-read";
 const UNDEF_IS_LEFT: &str = "undef-is-left";
@@ -151,8 +155,9 @@ pub struct Court {
     models: Vec<((Arch, String), Rc<Model>)>,
     undef: Option<Model>,
     simulator: Simulator,
-    /// The models of the functions at hand: before, and after the change.
+    /// The models of the functions at hand: before, and after the change; and their names.
     sides: [Rc<Model>; 2],
+    names: [String; 2],
     /// Whether null is an address like others in the functions at hand.
     null: bool,
 }
@@ -161,6 +166,8 @@ pub struct Court {
 enum Says {
     /// Nothing against the change.
     Nothing,
+    /// The same, and nothing is in a race: the outcomes of the first function.
+    Allows(Box<Outcomes>),
     /// The first function is undefined or has a race.
     Excused,
     /// The first function does not end.
@@ -187,6 +194,7 @@ impl Court {
         Ok(Court {
             models: vec![((Arch::Llvm, settings.model.clone()), model.clone())],
             sides: [model.clone(), model],
+            names: [settings.model.clone(), settings.model.clone()],
             settings,
             undef,
             simulator: Simulator::default(),
@@ -216,6 +224,7 @@ impl Court {
             };
             names[n] = key.1;
         }
+        self.names = names.clone();
         Ok(names)
     }
 
@@ -331,7 +340,15 @@ impl Court {
         for (number, (setting, contexts)) in &work {
             for initial in &setting.initial {
                 let mut settled = FxHashSet::default();
+                let mut between = FxHashSet::default();
+                let orders = subjects.orders && self.names.iter().all(|n| MONOTONE.contains(&&**n));
                 for context in contexts {
+                    let weakest = orders.then(|| context.ordered(Order::Relaxed));
+                    if weakest.as_ref().is_some_and(|weakest| between.contains(weakest)) {
+                        report.judged += 1;
+                        settled.insert(context);
+                        continue;
+                    }
                     // It would tell only what the one that does not wait has told.
                     if context.less_waiting().iter().any(|less| settled.contains(less)) {
                         settled.insert(context);
@@ -346,6 +363,15 @@ impl Court {
                     let case = Case { setting, number: *number, context, initial: *initial };
                     match self.context(subjects, &case, owns, report)? {
                         Says::Nothing => drop(settled.insert(context)),
+                        Says::Allows(allowed) => {
+                            settled.insert(context);
+                            let is_weakest = weakest.filter(|weakest| weakest == context);
+                            if let Some(weakest) = is_weakest
+                                && self.orders_nothing(subjects, &case, owns, &allowed)?
+                            {
+                                between.insert(weakest);
+                            }
+                        }
                         Says::Excused => report.excused += 1,
                         Says::Endless => report.endless += 1,
                         Says::NotJudged(why) => *unjudged.entry(why).or_default() += 1,
@@ -357,6 +383,30 @@ impl Court {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the first function has these outcomes, which are those of a context with the weakest accesses around the
+    /// call, with the strongest ones as well. Then it has them with all orders between. The second function has no others:
+    /// with the weakest ones it has none that the first has not, and stronger ones take outcomes away.
+    fn orders_nothing(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        owns: &mut Owns,
+        allowed: &Outcomes,
+    ) -> Result<bool, Obstacle> {
+        let strongest = case.context.ordered(Order::Strong);
+        if strongest == *case.context {
+            return Ok(false);
+        }
+        let source = owns.test(&subjects.source, 0, &Case { context: &strongest, ..*case })?;
+        let found = self.simulator.simulate(&source.test, &self.sides[0], &self.options());
+        Ok(found.is_ok_and(|found| {
+            found.flags.is_empty()
+                && !found.undefined
+                && found.cut == allowed.cut
+                && found.states == allowed.states
+        }))
     }
 
     fn is_llvm(&self) -> bool {
@@ -427,7 +477,7 @@ impl Court {
         let races = !(before.flags.is_empty() && after.flags.is_empty());
         let same = is_code == [false; 2] && before.states == after.states;
         if !races && !after.undefined && same {
-            return Ok(Says::Nothing);
+            return Ok(Says::Allows(before.into()));
         }
         if after.undefined {
             let why =
@@ -464,6 +514,7 @@ impl Court {
         }
         match (&self.undef, after.flags.is_empty()) {
             (Some(_), false) => self.target_with_undef(subjects, case, &source, &target, &allowed),
+            _ if !races && !before.cut => Ok(Says::Allows(before.into())),
             _ => Ok(Says::Nothing),
         }
     }
@@ -648,6 +699,7 @@ fn is_undef(value: &str) -> bool {
 }
 
 /// A context in a setting.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     setting: &'a Setting,
     /// The number of the setting.
