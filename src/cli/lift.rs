@@ -32,7 +32,7 @@ use super::{common, completions};
 /// target comes from the file. An error names the function, the place in it that cannot be lifted,
 /// and the reason.
 ///
-/// Exit status: 0, done; 1, with --against, the code allows an outcome that the source forbids; 2,
+/// Exit status: 0, done; 1, with --against or --pair, the code allows an outcome that the other forbids; 2,
 /// wrong input; 3, the code cannot be lifted, or a tool failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -42,16 +42,17 @@ use super::{common, completions};
   litmake lift x.o --function P0=send --function P1=receive --arg P0:1=7 --result P1=r0 --against mp.litmus
   litmake lift x.o --function P0=pop --init 'int64_t x=n; int64_t n[2]={7,0}' --result 'long P0' \\
       --condition 'exists (0:rax=0)'
+  litmake lift --pair old.so:push new.so:push      whether the new version shows what the old one does not
   litmake lift --raw AArch64 dump.bin --function P0=0x0 --function P1=0x40")]
 pub struct Args {
     /// Assembly (.s, .S), object files, shared libraries, programs and static libraries, all for
     /// one target. Functions that the others call are also taken from static libraries
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "pair", value_name = "FILE")]
     files: Vec<PathBuf>,
 
     /// The function of a thread: its symbol (static ones, too), or its address in a linked file
     /// (0x1240). Without `P0=`, it is the function of the next thread
-    #[arg(short, long, value_name = "[P0=]NAME", required_unless_present = "list")]
+    #[arg(short, long, value_name = "[P0=]NAME", required_unless_present_any = ["list", "pair"])]
     function: Vec<String>,
 
     /// The value of a parameter, counted from 0: the address of a location (`P0:1=y`), a number
@@ -76,17 +77,21 @@ pub struct Args {
     #[arg(long, value_name = "CONDITION", conflicts_with = "against")]
     condition: Option<String>,
 
-    /// The value of a variable that the code reads, such as __aarch64_have_lse_atomics=1. The
-    /// variable is then no location
-    #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
-    known: Vec<(String, u64)>,
+    #[command(flatten)]
+    code: CodeArgs,
 
-    /// The effect that calls of a function are taken to have, in place of its code: `nothing` (it accesses no memory and
-    /// gives 0), `never` (it does not return), or the number that it gives. Functions that end the program
-    /// (abort, __assert_fail) never return, and those that write to files or wait (printf, g_log, poll) do
-    /// nothing, unless this says otherwise; the test names them
-    #[arg(long, value_name = "NAME=nothing|never|N", value_parser = stub)]
-    call: Vec<(String, Stub)>,
+    /// Compare a function with another one in all small contexts, as `litmake tv` does: an old version and a new one, or
+    /// code and what a translator of binaries made of it
+    #[arg(
+        long, num_args = 2, value_name = "FILE:FUNCTION",
+        conflicts_with_all = ["files", "function", "arg", "result", "init", "condition", "against", "raw", "list", "name", "output"]
+    )]
+    pair: Vec<String>,
+
+    /// With --pair, the parameters and the result of a function, as C declares them: `int take(int *x, long n)`
+    /// [default: all parameters are pointers, and the result is not compared]
+    #[arg(long, value_name = "DECLARATION", requires = "pair")]
+    signature: Vec<String>,
 
     /// A C test with one thread for each function. It gives the condition, the locations and the
     /// parameters, and litmake compares the outcomes of the code with those of this source
@@ -100,11 +105,6 @@ pub struct Args {
     /// The model of the code [default: that of the profile or of the dialect]
     #[arg(long, value_name = "MODEL", requires = "against", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
-
-    /// The profile whose assembler reads assembly, and whose target says what the machine has
-    /// (`litmake list profiles` lists them)
-    #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
-    profile: Option<String>,
 
     /// The file is only machine code, of this dialect; functions are named by their offset in it
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
@@ -123,6 +123,34 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+/// How existing code is read.
+#[derive(clap::Args)]
+pub struct CodeArgs {
+    /// The value of a variable that the code reads, such as __aarch64_have_lse_atomics=1. The
+    /// variable is then no location
+    #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
+    pub known: Vec<(String, u64)>,
+
+    /// The effect that calls of a function are taken to have, in place of its code: `nothing` (it accesses no memory and
+    /// gives 0), `never` (it does not return), or the number that it gives. Functions that end the program
+    /// (abort, __assert_fail) never return, and those that write to files or wait (printf, g_log, poll) do
+    /// nothing, unless this says otherwise; the test names them
+    #[arg(long, value_name = "NAME=nothing|never|N", value_parser = stub)]
+    pub call: Vec<(String, Stub)>,
+
+    /// The profile whose assembler reads assembly, and whose target says what the machine has
+    /// (`litmake list profiles` lists them)
+    #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    pub profile: Option<String>,
+}
+
+impl CodeArgs {
+    /// The profile, if one is named.
+    pub fn profile(&self) -> Result<Option<std::sync::Arc<Profile>>> {
+        self.profile.as_ref().map(|name| common::find_profile(&Disk, name)).transpose()
+    }
+}
+
 fn dialect(word: &str) -> std::result::Result<Arch, String> {
     let lifted = |arch: &Arch| litmake::isa::target::of(*arch, false, false, false).is_some();
     let known: Vec<Arch> = Arch::ALL.iter().copied().filter(lifted).collect();
@@ -133,7 +161,7 @@ fn dialect(word: &str) -> std::result::Result<Arch, String> {
 }
 
 /// Why the command ends: its exit status, and the message.
-type Ended = (u8, Box<Diag>);
+pub type Ended = (u8, Box<Diag>);
 
 pub fn main(args: Args) -> ExitCode {
     match run(&args) {
@@ -156,18 +184,22 @@ fn refused(failure: &Failure) -> Ended {
 }
 
 fn run(args: &Args) -> std::result::Result<u8, Ended> {
-    let profile = args.profile.as_ref().map(|name| common::find_profile(&Disk, name));
-    let profile = profile.transpose().map_err(input)?;
-    let code = open(args, profile.as_deref())?;
-    if let Some(profile) = &profile
-        && profile.arch != code.arch
-    {
-        let (own, other) = (profile.arch.name(), code.arch.name());
-        let message = format!("{} is for {own}, and the code is for {other}", profile.name);
-        return Err(input(Diag::new(message)));
+    if let [before, after] = &args.pair[..] {
+        let parts = |word: &'_ str| match word.rsplit_once(':') {
+            Some((file, function)) => Ok((PathBuf::from(file), function.to_string())),
+            None => Err(input(
+                Diag::new(format!("--pair {word}: the form is FILE:FUNCTION"))
+                    .help("such as --pair old.so:push new.so:push"),
+            )),
+        };
+        let (before, after) = (parts(before)?, parts(after)?);
+        let sides = [(&*before.0, &*before.1), (&*after.0, &*after.1)];
+        return super::tv::compare_code(sides, &args.code, &args.signature);
     }
-    let known: BTreeMap<String, u64> = args.known.iter().cloned().collect();
-    let stubs: BTreeMap<String, Stub> = args.call.iter().cloned().collect();
+    let profile = args.code.profile().map_err(input)?;
+    let code = open(&args.files, args.raw, profile.as_deref())?;
+    let known: BTreeMap<String, u64> = args.code.known.iter().cloned().collect();
+    let stubs: BTreeMap<String, Stub> = args.code.call.iter().cloned().collect();
     if args.list {
         return list(&code, profile.as_deref(), &known, &stubs).map_err(|e| refused(&e));
     }
@@ -200,14 +232,34 @@ fn run(args: &Args) -> std::result::Result<u8, Ended> {
     }
 }
 
-/// Opens the code of the files; assembly is assembled first.
-fn open(args: &Args, profile: Option<&Profile>) -> std::result::Result<Code, Ended> {
+/// Opens the code of the files, which is of the profile's dialect; assembly is assembled first.
+pub fn open(
+    paths: &[PathBuf],
+    raw: Option<Arch>,
+    profile: Option<&Profile>,
+) -> std::result::Result<Code, Ended> {
+    let code = opened(paths, raw, profile)?;
+    if let Some(profile) = &profile
+        && profile.arch != code.arch
+    {
+        let (own, other) = (profile.arch.name(), code.arch.name());
+        let message = format!("{} is for {own}, and the code is for {other}", profile.name);
+        return Err(input(Diag::new(message)));
+    }
+    Ok(code)
+}
+
+fn opened(
+    paths: &[PathBuf],
+    raw: Option<Arch>,
+    profile: Option<&Profile>,
+) -> std::result::Result<Code, Ended> {
     let mut files = Vec::new();
-    for path in &args.files {
+    for path in paths {
         let content = read_file(path).map_err(|e| input(Diag::new(e.text())))?;
         let name = path.display().to_string();
-        if let Some(arch) = args.raw {
-            if args.files.len() > 1 {
+        if let Some(arch) = raw {
+            if paths.len() > 1 {
                 return Err(input(Diag::new("--raw takes one file")));
             }
             return Ok(Code::raw(arch, &name, content));
@@ -221,14 +273,18 @@ fn open(args: &Args, profile: Option<&Profile>) -> std::result::Result<Code, End
                 )),
             ));
         }
-        let is_text = path.extension().is_some_and(|e| e == "s" || e == "S" || e == "asm");
-        let content = match is_text {
+        let content = match is_assembly(path) {
             true => assembled(path, &content, profile)?,
             false => content,
         };
         files.push((name, content));
     }
     Code::open(files).map_err(|e| input(Diag::new(e.text())))
+}
+
+/// Whether a file is assembly by its name.
+pub fn is_assembly(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "s" || e == "S" || e == "asm")
 }
 
 fn assembled(

@@ -61,6 +61,7 @@ mod site;
 mod stream;
 mod table;
 mod tv;
+mod tv_code;
 mod tv_opt;
 mod watch;
 mod worker;

@@ -9,21 +9,26 @@ use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::file;
 use litmake::isa::llvm::module::Module;
+use litmake::isa::target;
 use litmake::litmus::list::STDIN;
-use litmake::litmus::{self};
-use litmake::toolchain::process::{self, Ended, Request};
+use litmake::litmus::{self, Arch};
+use litmake::toolchain::process::{self, Request};
 use litmake::tv::context::Bound;
 use litmake::tv::judge::{Answer, Court, Report, Settings};
-use litmake::tv::pair::{self, Pair};
+use litmake::tv::machine::word;
+use litmake::tv::pair::{self, Functions, Pair};
 use litmake::tv::said;
 
+use super::lift::{self, CodeArgs, Ended};
+use super::tv_code::File;
 use super::{common, completions};
 
 /// Say whether a change to concurrent code is legal: whether some context tells the function after the
 /// change from the function before it.
 ///
-/// The input is LLVM's intermediate code: one file with functions `@src` and `@tgt` (as for Alive2; also
-/// `@src1` and `@tgt1`, and so on), or two files with functions of the same names. The command finds the
+/// The input is LLVM's intermediate code, C, or machine code (assembly, objects, libraries): one file with
+/// functions `@src` and `@tgt` (as for Alive2; also `@src1` and `@tgt1`, and so on), or two files with functions
+/// of the same names, which may be of different levels and instruction sets. The command finds the
 /// memory that the functions reach, and tries all contexts up to a bound: accesses before and after the
 /// call, other threads, initial values, pointers that may point to the same memory. A context in which the
 /// first function has a race or undefined behaviour excuses everything.
@@ -41,16 +46,18 @@ use super::{common, completions};
   litmake tv --passes gvn,dse f.ll              the same; litmake runs opt
   litmake tv before.c after.c                   functions of C; a race before the change excuses all
   litmake tv f.c f.ll                           what a compiler made of C
+  litmake tv f.c f.s --profile gcc-12-aarch64   the same of its assembly; also f.ll f.o, f.o f.so
+  litmake tv x86.o arm.o --signature 'int f(int *x)'   code and what a translator made of it
   litmake tv --model rc11 change.ll             by the model of C11
   litmake tv --json - < change.ll               for programs")]
 pub struct Args {
-    /// One file with `@src` and `@tgt`, or two files, before and after: LLVM's intermediate code, C or C++; `-` is
-    /// intermediate code on standard input
+    /// One file with `@src` and `@tgt`, or two files, before and after: LLVM's intermediate code, C or C++, assembly
+    /// (.s, .S), objects or libraries; `-` is intermediate code on standard input
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     inputs: Vec<PathBuf>,
 
-    /// Compare only the functions of this name; of `@src1`, it is `src1`
-    #[arg(long, value_name = "NAME")]
+    /// Compare only the functions of this name; of `@src1`, it is `src1`. With `=`, functions of different names
+    #[arg(long, value_name = "NAME[=AFTER]")]
     function: Vec<String>,
 
     #[command(flatten)]
@@ -68,6 +75,23 @@ pub struct Args {
     #[arg(long, value_name = "PROGRAM")]
     clang: Option<String>,
 
+    /// The parameters and the result of a function of machine code, as C declares them: `int take(int *x, long n)`.
+    /// Beside C or intermediate code, they are known. Otherwise all parameters are pointers, and what the function
+    /// returns is not compared
+    #[arg(long, value_name = "DECLARATION")]
+    signature: Vec<String>,
+
+    /// A library or an object with functions that machine code calls, such as libgcc.a
+    #[arg(long, value_name = "FILE")]
+    library: Vec<PathBuf>,
+
+    /// The model of machine code [default: that of its instruction set]
+    #[arg(long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
+    target_model: Option<String>,
+
+    #[command(flatten)]
+    code: CodeArgs,
+
     /// Write the tests of each refutation to this folder, for `litmake sim`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
@@ -80,10 +104,10 @@ pub struct Args {
 /// The model, and the contexts that are tried.
 #[derive(clap::Args)]
 pub struct Limits {
-    /// The model: a built-in name or a cat file. The default is LLVM's model with load buffering;
-    /// `rc11` and `c11` are those of C
-    #[arg(short, long, default_value = "llvm-lb", value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
-    model: String,
+    /// The model of C and intermediate code: a built-in name or a cat file. `rc11` and `c11` are those of C. Where all
+    /// is machine code, it is the model of that [default: llvm-lb, LLVM's model with load buffering]
+    #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
+    model: Option<String>,
 
     /// The largest number of threads, with that of the function
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
@@ -111,8 +135,10 @@ impl Limits {
         if !(self.timeout.is_finite() && self.timeout > 0.0) {
             return Err(Diag::new("--timeout wants a number of seconds above 0"));
         }
+        let usual = Settings::default();
         Ok(Settings {
-            model: self.model.clone(),
+            model: self.model.clone().unwrap_or(usual.model),
+            machine_model: None,
             bound: Bound { threads: usize::from(self.threads) - 1, accesses: self.accesses.into() },
             contexts: self.contexts,
             unroll: self.unroll,
@@ -124,23 +150,66 @@ impl Limits {
 pub fn main(args: Args) -> ExitCode {
     match run(&args) {
         Ok(status) => ExitCode::from(common::status_of(status)),
-        Err(e) => common::fail(&e),
+        Err((status, e)) => {
+            eprintln!("{e}");
+            ExitCode::from(common::status_of(status))
+        }
     }
 }
 
-fn run(args: &Args) -> Result<u8> {
-    let mut pairs = pairs(args)?;
-    if !args.function.is_empty() {
-        let all: Vec<String> = pairs.iter().map(|p| p.name.clone()).collect();
-        let bare = |name: &String| name.trim_start_matches('@').to_string();
-        if let Some(missing) = args.function.iter().map(bare).find(|name| !all.contains(name)) {
-            let message = format!("there is no pair of functions `{missing}`");
-            return Err(Diag::new(message).help(format!("there are: {}", all.join(", "))));
-        }
-        pairs.retain(|p| args.function.iter().any(|name| bare(name) == p.name));
-    }
+/// Why the command ends with no answer.
+fn ended(e: Box<Diag>) -> Ended {
+    (common::status_for(&e), e)
+}
+
+fn run(args: &Args) -> std::result::Result<u8, Ended> {
+    let inputs = inputs(args)?;
+    let pairs = pairs(args, &inputs).map_err(ended)?;
+    let settings = settings(args, &inputs).map_err(ended)?;
+    compare(&pairs, settings, args.tests.as_deref(), args.json).map_err(ended)
+}
+
+/// Compares a function of one file of machine code with a function of another one.
+pub fn compare_code(
+    [before, after]: [(&Path, &str); 2],
+    code: &CodeArgs,
+    signature: &[String],
+) -> std::result::Result<u8, Ended> {
+    let open = |path: &Path| File::open(path, &[], code, signature);
+    let (one, two) = (open(before.0)?, open(after.0)?);
+    let pair = named_pair(&one, &two, (before.1, after.1)).map_err(ended)?;
+    compare(&[pair], Settings::default(), None, false).map_err(ended)
+}
+
+/// The settings, with the model of machine code.
+fn settings(args: &Args, inputs: &[Input]) -> Result<Settings> {
     let settings = args.limits.settings()?;
+    let archs: Vec<Option<Arch>> = inputs.iter().map(Input::arch).collect();
+    let (model, machine_model) = match (archs.contains(&None), &args.target_model) {
+        (false, None) => (Settings::default().model, args.limits.model.clone()),
+        (_, model) => (settings.model, model.clone()),
+    };
+    match (&archs[..], &machine_model) {
+        ([Some(one), Some(other)], Some(model)) if one != other => Err(Diag::new(format!(
+            "{model} is for one instruction set, and the code is for {} and {}",
+            one.name(),
+            other.name()
+        ))
+        .help("leave the model out: each file has that of its own")),
+        _ => Ok(Settings { model, machine_model, ..settings }),
+    }
+}
+
+/// Compares pairs and prints what comes of it; the tests of refutations go to a folder.
+fn compare(pairs: &[Pair], settings: Settings, tests: Option<&Path>, json: bool) -> Result<u8> {
     let mut court = Court::new(settings)?;
+    let mut model = String::new();
+    if let Some(pair) = pairs.first() {
+        model = match court.prepare(pair)? {
+            [before, after] if before == after => before,
+            [before, after] => format!("{before} before and {after} after"),
+        };
+    }
     let stop = common::stop_between_results();
     let mut reports = Vec::new();
     for (at, pair) in pairs.iter().enumerate() {
@@ -152,16 +221,16 @@ fn run(args: &Args) -> Result<u8> {
             ));
         }
         let report = court.judge(pair);
-        if let Some(folder) = &args.tests {
+        if let Some(folder) = tests {
             write_tests(folder, &report)?;
         }
-        if !args.json {
+        if !json {
             print!("{}", said::text(&report));
         }
         reports.push(report);
     }
-    let line = said::line(env!("CARGO_PKG_VERSION"), &args.limits.model, &reports);
-    match args.json {
+    let line = said::line(env!("CARGO_PKG_VERSION"), &model, &reports);
+    match json {
         true => {
             let pairs: Vec<said::Data> = reports.iter().map(said::data).collect();
             let document = serde_json::json!({
@@ -187,23 +256,89 @@ pub fn write_tests(folder: &Path, report: &Report) -> Result<()> {
     Ok(())
 }
 
+/// An input file.
+enum Input {
+    /// Intermediate code, with its text.
+    Intermediate(Module, String),
+    /// Machine code.
+    Code(File),
+}
+
+impl Input {
+    fn functions(&self) -> &dyn Functions {
+        match self {
+            Input::Intermediate(module, _) => module,
+            Input::Code(file) => file,
+        }
+    }
+
+    /// The instruction set of machine code.
+    fn arch(&self) -> Option<Arch> {
+        match self {
+            Input::Intermediate(..) => None,
+            Input::Code(file) => Some(file.arch()),
+        }
+    }
+}
+
+/// Reads the files. C is read for the machine of the code beside it.
+fn inputs(args: &Args) -> std::result::Result<Vec<Input>, Ended> {
+    let mut codes = Vec::new();
+    for path in &args.inputs {
+        codes.push(match is_code(path) {
+            true => Some(File::open(path, &args.library, &args.code, &args.signature)?),
+            false => None,
+        });
+    }
+    let arch = codes.iter().flatten().map(File::arch).next();
+    if !args.signature.is_empty() && arch.is_none() {
+        let message = "--signature is of machine code, and there is none";
+        return Err(ended(Diag::new(message).help("C and intermediate code say it themselves")));
+    }
+    let each = args.inputs.iter().zip(codes).map(|(path, code)| match code {
+        Some(file) => Ok(Input::Code(file)),
+        None => {
+            let (module, text) = read(args, path, arch).map_err(ended)?;
+            Ok(Input::Intermediate(module, text))
+        }
+    });
+    each.collect()
+}
+
+/// Whether a file is machine code or assembly: by its name, and by its first bytes.
+fn is_code(path: &Path) -> bool {
+    const MAGIC: [&[u8]; 2] = [b"\x7fELF", b"!<arch>\n"];
+    let begins = |bytes: Vec<u8>| MAGIC.iter().any(|magic| bytes.starts_with(magic));
+    lift::is_assembly(path)
+        || path != Path::new(STDIN) && file::read(path, file::MAX_DATA).is_ok_and(begins)
+}
+
 /// The pairs of functions in the input.
-fn pairs(args: &Args) -> Result<Vec<Pair>> {
-    let modules = args.inputs.iter().map(|path| read(args, path)).collect::<Result<Vec<_>>>()?;
-    let (pairs, what) = match (&modules[..], &args.passes) {
-        ([(one, _)], None) => (pair::within(one), "functions `@src` and `@tgt`"),
-        ([(one, text)], Some(passes)) => {
-            let after = after_passes(args, passes, text)?;
-            (pair::between(one, &after), "functions")
+fn pairs(args: &Args, inputs: &[Input]) -> Result<Vec<Pair>> {
+    let after;
+    let (before, after, what) = match (inputs, &args.passes) {
+        ([one], None) => (one.functions(), None, "functions `@src` and `@tgt`"),
+        ([Input::Intermediate(module, text)], Some(passes)) => {
+            after = after_passes(args, passes, text)?;
+            (module as &dyn Functions, Some(&after as &dyn Functions), "functions")
         }
-        ([(before, _), (after, _)], None) => {
-            (pair::between(before, after), "functions of the same name in both files")
-        }
+        ([before, after], None) => (
+            before.functions(),
+            Some(after.functions()),
+            "functions of the same name in both files",
+        ),
         _ => {
-            return Err(Diag::new("--passes takes one file")
+            return Err(Diag::new("--passes takes one file of intermediate code")
                 .help("leave out the second file, which is what the passes make"));
         }
     };
+    let mut pairs = match after {
+        None => pair::within(before),
+        Some(after) => pair::between(before, after),
+    };
+    if !args.function.is_empty() {
+        pairs = chosen(args, before, after.unwrap_or(before), &pairs)?;
+    }
     let c = args.inputs.first().is_some_and(|path| is_c(path));
     let pairs: Vec<Pair> = pairs.into_iter().map(|pair| Pair { is_c: c, ..pair }).collect();
     match pairs.is_empty() {
@@ -211,10 +346,49 @@ fn pairs(args: &Args) -> Result<Vec<Pair>> {
         true => {
             let names: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
             Err(Diag::new(format!("{}: there are no {what}", names.join(", "))).help(
-                "one file has the functions `@src` and `@tgt`; two files have functions of the same names",
+                "one file has the functions `@src` and `@tgt`; two files have functions of the same names, \
+                 or --function NAME=AFTER says which",
             ))
         }
     }
+}
+
+/// The pairs that the user names.
+fn chosen(
+    args: &Args,
+    before: &dyn Functions,
+    after: &dyn Functions,
+    pairs: &[Pair],
+) -> Result<Vec<Pair>> {
+    let mut out = Vec::new();
+    for word in &args.function {
+        if let Some((source, target)) = word.split_once('=') {
+            out.push(named_pair(before, after, (source, target))?);
+            continue;
+        }
+        let name = word.trim_start_matches('@');
+        let found = pairs.iter().find(|pair| pair.name == name).ok_or_else(|| {
+            let all: Vec<&str> = pairs.iter().map(|p| p.name.as_str()).collect();
+            Diag::new(format!("there is no pair of functions `{name}`"))
+                .help(format!("there are: {}", all.join(", ")))
+        })?;
+        out.push(found.clone());
+    }
+    Ok(out)
+}
+
+/// A pair of functions by their names.
+fn named_pair(
+    before: &dyn Functions,
+    after: &dyn Functions,
+    (source, target): (&str, &str),
+) -> Result<Pair> {
+    let missing = |when: &str, name: &str| {
+        Diag::new(format!("there is no function `{name}` in the file {when} the change"))
+    };
+    let one = pair::named(before, source).ok_or_else(|| missing("before", source))?;
+    let two = pair::named(after, target).ok_or_else(|| missing("after", target))?;
+    Ok(pair::pair(before, after, one, two))
 }
 
 /// Whether a file is C or C++ by its name.
@@ -223,11 +397,11 @@ fn is_c(path: &Path) -> bool {
 }
 
 /// A module with its text. Of C, it is what clang makes of it before any pass.
-fn read(args: &Args, path: &Path) -> Result<(Module, String)> {
+fn read(args: &Args, path: &Path, arch: Option<Arch>) -> Result<(Module, String)> {
     let text = match (path == Path::new(STDIN), is_c(path)) {
         (true, _) => std::io::read_to_string(std::io::stdin()),
         (_, false) => file::read_text(path, file::MAX_TEXT),
-        (_, true) => Ok(compiled(args, path)?),
+        (_, true) => Ok(compiled(args, path, arch)?),
     };
     let text = text.map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     let module = Module::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))?;
@@ -253,22 +427,41 @@ fn tool(named: Option<&str>, name: &str, package: &str) -> Result<PathBuf> {
     })
 }
 
-/// C as the intermediate code that clang makes of it, without passes.
-fn compiled(args: &Args, path: &Path) -> Result<String> {
+/// C as the intermediate code that clang makes of it, for a machine of as many bits as that of the code. No pass has
+/// changed it but the one that makes values of local variables, where there is an `opt` of clang's version.
+fn compiled(args: &Args, path: &Path, arch: Option<Arch>) -> Result<String> {
     let program = tool(args.clang.as_deref(), "clang", "clang")?;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let words = ["-S", "-emit-llvm", "-O0", "-Xclang", "-disable-O0-optnone", "-g0"];
     let more = ["-fno-discard-value-names", "-o", "-"];
-    let words = words.iter().chain(&more).map(|w| w.to_string());
-    output(&program, words.chain([path.to_string_lossy().into_owned()]).collect(), None)
+    let mut words: Vec<String> = words.iter().chain(&more).map(|w| w.to_string()).collect();
+    if let Some(arch) = arch.filter(|arch| word(*arch) == 4) {
+        let triple = target::of(arch, false, false, false).and_then(|t| t.linker);
+        // The headers of the machine's C library need not be here.
+        words.push("-ffreestanding".into());
+        words.push(format!("--target={}", triple.unwrap_or("i386-linux-gnu")));
+    }
+    words.push(path.to_string_lossy().into_owned());
+    let text = output(&program, words, None)?;
+    // Local variables are memory for clang, whose accesses some models see.
+    let name = program.file_name().map(|n| n.to_string_lossy().replace("clang", "opt"));
+    match name.and_then(|name| process::find(&name)) {
+        Some(opt) => passed(&opt, "mem2reg", &text),
+        None => Ok(text),
+    }
 }
 
 /// The module that passes make of a text.
 fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
     let program = tool(args.tool.as_deref(), "opt", "llvm")?;
-    let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
-    let after = output(&program, words.iter().map(|w| w.to_string()).collect(), Some(text))?;
+    let after = passed(&program, passes, text)?;
     Module::read(&after).map_err(|e| Diag::new(format!("after the passes: {e}")))
+}
+
+/// What passes of an `opt` make of a text.
+fn passed(opt: &Path, passes: &str, text: &str) -> Result<String> {
+    let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
+    output(opt, words.iter().map(|w| w.to_string()).collect(), Some(text))
 }
 
 /// What a program prints, with a text beside it as `before.ll`.
@@ -288,8 +481,10 @@ fn output(program: &Path, words: Vec<String>, text: Option<&str>) -> Result<Stri
         stop: &stop,
     });
     match ended {
-        Ended::Exit { code: 0, stdout, .. } => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        Ended::Exit { code: _, stderr, .. } => {
+        process::Ended::Exit { code: 0, stdout, .. } => {
+            Ok(String::from_utf8_lossy(&stdout).into_owned())
+        }
+        process::Ended::Exit { code: _, stderr, .. } => {
             let first = stderr.lines().next().unwrap_or("").to_string();
             Err(Diag::new(format!("{} refused its input: {first}", program.display())))
         }

@@ -4,7 +4,6 @@
 //! A question and its answer are JSON. It knows neither the page nor files; a model of the reader's own comes as text.
 
 use std::path::Path;
-use std::time::Duration;
 
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_cat::load::{self, Disk, Files, LoadOptions};
@@ -14,7 +13,6 @@ use litmake_report::picture;
 use litmake_sim::printed::{block, condition};
 use litmake_sim::witness::{self, with_state};
 use litmake_sim::{Model, Options, Simulator};
-use litmake_tv::context::Bound;
 use litmake_tv::judge::{Court, Settings};
 use litmake_tv::{pair, said};
 use serde::{Deserialize, Serialize};
@@ -208,13 +206,7 @@ fn compared(before: &str, after: &str, model: Option<&Asked>) -> Result<Value> {
         ));
     }
     let name = model.map_or("llvm-lb", Asked::name);
-    let settings = Settings {
-        model: name.to_string(),
-        bound: Bound { threads: 2, accesses: 4 },
-        contexts: 20_000,
-        unroll: 2,
-        timeout: Some(Duration::from_secs(60)),
-    };
+    let settings = Settings { model: name.to_string(), ..Settings::default() };
     let files: &dyn Files = model.map_or(&Disk, |asked| asked);
     let mut court = Court::with(settings, files)?;
     let reports: Vec<_> = pairs.iter().map(|pair| court.judge(pair)).collect();

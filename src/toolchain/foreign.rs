@@ -204,6 +204,28 @@ pub struct Asked<'a> {
     pub stubs: &'a BTreeMap<String, Stub>,
 }
 
+/// A call of a function whose code is to be part of tests that are made elsewhere.
+pub struct Call<'a> {
+    /// The symbol, or the address.
+    pub function: &'a str,
+    /// The arguments, in order.
+    pub args: &'a [Argument],
+    /// Each variable that is a location: its symbol and the location. Without them, every variable is one.
+    pub variables: Option<&'a [(String, String)]>,
+    /// The bytes of a location's value, or of its element if it is an array.
+    pub unit: &'a dyn Fn(&str) -> u64,
+    /// Whether a location has more than one value.
+    pub array: &'a dyn Fn(&str) -> bool,
+    /// The bytes of the result, if it is observed.
+    pub result: Option<u8>,
+    /// The profile, as in [`Asked`].
+    pub profile: Option<&'a Profile>,
+    /// Variables of the code with known values.
+    pub known: &'a BTreeMap<String, u64>,
+    /// The effects that calls of some functions are taken to have.
+    pub stubs: &'a BTreeMap<String, Stub>,
+}
+
 /// A thread with everything that is needed to lift it.
 struct Bound<'c> {
     image: &'c Image,
@@ -214,6 +236,36 @@ struct Bound<'c> {
 }
 
 impl Code {
+    /// The code of a function that is called as the caller says, as the first thread of a test. With it come the variables
+    /// that it uses, each with its symbol and its location.
+    pub fn called(&self, call: &Call) -> Result<(Lifted, Vec<(String, String)>), Failure> {
+        let image = self.with(call.function)?;
+        let mut foreign =
+            Foreign { result: call.result, stubs: call.stubs.clone(), ..Foreign::default() };
+        let mut params = Vec::new();
+        for (i, argument) in call.args.iter().enumerate() {
+            params.push(match argument {
+                Argument::Location(name) | Argument::Local(name) => name.clone(),
+                Argument::Number(number) => {
+                    foreign.numbers.insert(i, *number);
+                    String::new()
+                }
+            });
+        }
+        let flags = flags(call.profile, call.known);
+        let globals = match call.variables {
+            Some(variables) => variables.to_vec(),
+            None => variables(image, &flags),
+        };
+        let bound = Bound { image, function: call.function.to_string(), params, foreign, globals };
+        let lifted = lifted(&bound, 0, call.profile, &flags, (call.unit, call.array))?;
+        let uses = |name: &String| {
+            lifted.addresses.contains(name) || lifted.accesses.iter().any(|a| a.0 == *name)
+        };
+        let used = bound.globals.iter().filter(|(_, name)| uses(name)).cloned().collect();
+        Ok((lifted, used))
+    }
+
     /// The test of some functions.
     pub fn test(&self, asked: &Asked) -> Result<Test, Failure> {
         let mut locals: Vec<(usize, String, String)> = Vec::new();
@@ -307,18 +359,7 @@ impl Code {
                 (None, None) => NAMES.get(i).map_or_else(|| format!("p{i}"), |n| n.to_string()),
             });
         }
-        let flagged = flags(asked);
-        let mut globals: Vec<(String, String)> = Vec::new();
-        for variable in image.variables().filter(|v| !flagged.contains_key(&v.name)) {
-            let name: String = variable
-                .name
-                .chars()
-                .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
-                .collect();
-            if globals.iter().all(|(_, other)| *other != name) {
-                globals.push((variable.name.clone(), name));
-            }
-        }
+        let globals = variables(image, &flags(asked.profile, asked.known));
         Ok(Bound { image, function: thread.function.clone(), params, foreign, globals })
     }
 
@@ -330,24 +371,11 @@ impl Code {
         bound: &[Bound],
         types: Option<&[InitItem]>,
     ) -> Result<Vec<Lifted>, Failure> {
-        let flags = flags(asked);
-        let chosen = asked.profile.map(machine::chosen).unwrap_or_default();
+        let flags = flags(asked.profile, asked.known);
+        let unit = |name: &str| types.map_or(1, |t| unit_of(t, name));
+        let array = |name: &str| types.is_none_or(|t| is_array(t, name));
         let lift = |(thread, b): (usize, &Bound)| {
-            let given = Given {
-                thread,
-                params: &b.params,
-                globals: &b.globals,
-                unit: &|name| types.map_or(1, |t| unit_of(t, name)),
-                members: &BTreeMap::new(),
-                published: None,
-                array: &|name| types.is_none_or(|t| is_array(t, name)),
-                flags: &flags,
-                instead: &|name| chosen.get(name).cloned(),
-                calls: false,
-                foreign: Some(&b.foreign),
-                lists: false,
-            };
-            lift::lift(b.image, &b.function, &given).map_err(|e| e.of_thread(thread))
+            lifted(b, thread, asked.profile, &flags, (&unit, &array))
         };
         bound.iter().enumerate().map(lift).collect()
     }
@@ -468,10 +496,49 @@ fn check_locals(source: &Test, locals: &[(usize, String, String)]) -> Result<(),
     Ok(())
 }
 
+/// Lifts a thread, with the size of each location's values, and whether it is an array.
+fn lifted(
+    bound: &Bound,
+    thread: usize,
+    profile: Option<&Profile>,
+    flags: &BTreeMap<String, u64>,
+    (unit, array): (&dyn Fn(&str) -> u64, &dyn Fn(&str) -> bool),
+) -> Result<Lifted, Failure> {
+    let chosen = profile.map(machine::chosen).unwrap_or_default();
+    let given = Given {
+        thread,
+        params: &bound.params,
+        globals: &bound.globals,
+        unit,
+        members: &BTreeMap::new(),
+        published: None,
+        array,
+        flags,
+        instead: &|name| chosen.get(name).cloned(),
+        calls: false,
+        foreign: Some(&bound.foreign),
+        lists: false,
+    };
+    lift::lift(bound.image, &bound.function, &given).map_err(|e| e.of_thread(thread))
+}
+
 /// Variables with known values.
-fn flags(asked: &Asked) -> BTreeMap<String, u64> {
-    let mut out = asked.profile.map(machine::flags).unwrap_or_default();
-    out.extend(asked.known.iter().map(|(k, v)| (k.clone(), *v)));
+fn flags(profile: Option<&Profile>, known: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut out = profile.map(machine::flags).unwrap_or_default();
+    out.extend(known.iter().map(|(k, v)| (k.clone(), *v)));
+    out
+}
+
+/// The variables of an image whose values are not known, each with its location, which has its name as tests can write it.
+fn variables(image: &Image, known: &BTreeMap<String, u64>) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for variable in image.variables().filter(|v| !known.contains_key(&v.name)) {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let name: String = variable.name.chars().map(plain).collect();
+        if out.iter().all(|(_, other)| *other != name) {
+            out.push((variable.name.clone(), name));
+        }
+    }
     out
 }
 

@@ -106,6 +106,14 @@ impl Context {
         before.len() + during.len() + after.len() + others
     }
 
+    /// The same context where the accesses before and after the call have this order.
+    pub fn ordered(&self, order: Order) -> Context {
+        let mut out = self.clone();
+        let around = &mut out.around;
+        around.before.iter_mut().chain(&mut around.after).for_each(|op| op.order = order);
+        out
+    }
+
     /// The contexts in which one of the waiting reads does not wait. Those show all that this one shows.
     pub fn less_waiting(&self) -> Vec<Context> {
         let mut out = Vec::new();

@@ -6,17 +6,19 @@
 //! It does not know how answers are shown.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use litmake_base::diag::Result as Maybe;
 use litmake_cat::LoadOptions;
 use litmake_cat::load::{Disk, Files, load_with};
 use litmake_litmus::execution::Execution;
-use litmake_litmus::{Arch, CmpOp, Operand, Place, Prop, Test};
+use litmake_litmus::{Arch, CmpOp, Line, Operand, Place, Prop, Test};
 use litmake_sim::{Model, Options, Outcomes, Simulator, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::context::{Around, Bound, Context, Told};
+use super::context::{Around, Bound, Context, Order, Told};
+use super::machine::{self, Name};
 use super::observe::{Effect, UNDEFINED};
 use super::pair::Pair;
 use super::program::{self, Own, Subject};
@@ -24,6 +26,10 @@ use super::setting::{Obstacle, Setting, Subjects, UNDEF};
 
 /// The family of models in which a race gives undef.
 const LLVM: [&str; 2] = ["llvm", "llvm-lb"];
+/// Models under which a stronger order of an access of a context takes outcomes away and adds none. That of C11, as it was
+/// published, is none of them.
+pub const MONOTONE: [&str; 10] =
+    ["llvm", "llvm-lb", "rc11", "rc11-lb", "aarch64", "armv7", "x86tso", "riscv", "ppc", "mips"];
 /// The flags of that model: undef goes into what a function computes, and into what memory holds at the end.
 const UNDEF_IS_READ: &str = "undef-is-read";
 const UNDEF_IS_LEFT: &str = "undef-is-left";
@@ -38,8 +44,10 @@ const LOOK: usize = 64;
 /// How a change is judged.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The name or the path of the model.
+    /// The name or the path of the model of intermediate code.
     pub model: String,
+    /// The same of machine code; without it, the default of its instruction set.
+    pub machine_model: Option<String>,
     /// The largest contexts.
     pub bound: Bound,
     /// How many contexts are tried at most; a size with more is left out.
@@ -54,6 +62,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             model: "llvm-lb".into(),
+            machine_model: None,
             bound: Bound { threads: 2, accesses: 4 },
             contexts: 20_000,
             unroll: 2,
@@ -67,7 +76,7 @@ impl Default for Settings {
 pub struct Report {
     /// The name of the pair.
     pub name: String,
-    /// The model.
+    /// The model, or both models.
     pub model: String,
     /// The answer.
     pub answer: Answer,
@@ -81,6 +90,8 @@ pub struct Report {
     pub bound: Option<Bound>,
     /// How often the body of a loop may run, if a loop was cut.
     pub turns: Option<u32>,
+    /// Whether results are not compared, since nobody says what machine code returns.
+    pub no_result: bool,
     /// How long it took.
     pub time: Duration,
 }
@@ -140,9 +151,13 @@ pub enum Evidence {
 /// Compares functions.
 pub struct Court {
     settings: Settings,
-    model: Model,
+    /// The models that are loaded, each with its name and the instruction set that it is loaded for.
+    models: Vec<((Arch, String), Rc<Model>)>,
     undef: Option<Model>,
     simulator: Simulator,
+    /// The models of the functions at hand: before, and after the change; and their names.
+    sides: [Rc<Model>; 2],
+    names: [String; 2],
     /// Whether null is an address like others in the functions at hand.
     null: bool,
 }
@@ -151,6 +166,8 @@ pub struct Court {
 enum Says {
     /// Nothing against the change.
     Nothing,
+    /// The same, and nothing is in a race: the outcomes of the first function.
+    Allows(Box<Outcomes>),
     /// The first function is undefined or has a race.
     Excused,
     /// The first function does not end.
@@ -168,14 +185,47 @@ impl Court {
 
     /// Loads the model, with files from a source.
     pub fn with(settings: Settings, files: &dyn Files) -> Maybe<Court> {
-        let options = LoadOptions::new(Arch::Llvm);
-        let load = |name: &str| Model::load(&load_with(name, &options, files)?);
-        let model = load(&settings.model)?;
+        let load = |name: &str| load(Arch::Llvm, name, files);
+        let model = Rc::new(load(&settings.model)?);
         let undef = match LLVM.contains(&settings.model.as_str()) {
             true => Some(load(WITH_UNDEF)?),
             false => None,
         };
-        Ok(Court { settings, model, undef, simulator: Simulator::default(), null: false })
+        Ok(Court {
+            models: vec![((Arch::Llvm, settings.model.clone()), model.clone())],
+            sides: [model.clone(), model],
+            names: [settings.model.clone(), settings.model.clone()],
+            settings,
+            undef,
+            simulator: Simulator::default(),
+            null: false,
+        })
+    }
+
+    /// Loads the models of a pair, and gives their names.
+    pub fn prepare(&mut self, pair: &Pair) -> Maybe<[String; 2]> {
+        let mut names = [String::new(), String::new()];
+        for (n, side) in [&pair.source, &pair.target].into_iter().enumerate() {
+            let key = match &side.machine {
+                None => (Arch::Llvm, self.settings.model.clone()),
+                Some(function) => {
+                    let arch = function.lifts.arch();
+                    let said = self.settings.machine_model.clone();
+                    (arch, said.unwrap_or_else(|| arch.default_model().to_string()))
+                }
+            };
+            self.sides[n] = match self.models.iter().find(|(known, _)| *known == key) {
+                Some((_, model)) => model.clone(),
+                None => {
+                    let model = Rc::new(load(key.0, &key.1, &Disk)?);
+                    self.models.push((key.clone(), model.clone()));
+                    model
+                }
+            };
+            names[n] = key.1;
+        }
+        self.names = names.clone();
+        Ok(names)
     }
 
     fn options(&self) -> Options {
@@ -193,13 +243,14 @@ impl Court {
         let start = Instant::now();
         let mut report = Report {
             name: pair.name.clone(),
-            model: self.settings.model.clone(),
+            model: String::new(),
             answer: Answer::Holds,
             judged: 0,
             excused: 0,
             endless: 0,
             bound: None,
             turns: None,
+            no_result: false,
             time: Duration::ZERO,
         };
         let answer = self.all(pair, start, &mut report);
@@ -218,10 +269,17 @@ impl Court {
         start: Instant,
         report: &mut Report,
     ) -> Result<Answer, Obstacle> {
+        let names = self.prepare(pair)?;
+        report.model = match &names {
+            [before, after] if before == after => before.clone(),
+            [before, after] => format!("{before} before and {after} after"),
+        };
         let subjects = Subjects::of(pair)?;
+        report.no_result = subjects.guessed;
         self.null = subjects.null;
         let options = self.options();
-        let settings = subjects.settings(&mut self.simulator, &self.model, &options)?;
+        let [before, after] = self.sides.clone();
+        let settings = subjects.settings(&mut self.simulator, [&before, &after], &options)?;
         if same_code(&subjects, &settings)? {
             return Ok(Answer::Same);
         }
@@ -282,7 +340,15 @@ impl Court {
         for (number, (setting, contexts)) in &work {
             for initial in &setting.initial {
                 let mut settled = FxHashSet::default();
+                let mut between = FxHashSet::default();
+                let orders = subjects.orders && self.names.iter().all(|n| MONOTONE.contains(&&**n));
                 for context in contexts {
+                    let weakest = orders.then(|| context.ordered(Order::Relaxed));
+                    if weakest.as_ref().is_some_and(|weakest| between.contains(weakest)) {
+                        report.judged += 1;
+                        settled.insert(context);
+                        continue;
+                    }
                     // It would tell only what the one that does not wait has told.
                     if context.less_waiting().iter().any(|less| settled.contains(less)) {
                         settled.insert(context);
@@ -297,6 +363,15 @@ impl Court {
                     let case = Case { setting, number: *number, context, initial: *initial };
                     match self.context(subjects, &case, owns, report)? {
                         Says::Nothing => drop(settled.insert(context)),
+                        Says::Allows(allowed) => {
+                            settled.insert(context);
+                            let is_weakest = weakest.filter(|weakest| weakest == context);
+                            if let Some(weakest) = is_weakest
+                                && self.orders_nothing(subjects, &case, owns, &allowed)?
+                            {
+                                between.insert(weakest);
+                            }
+                        }
                         Says::Excused => report.excused += 1,
                         Says::Endless => report.endless += 1,
                         Says::NotJudged(why) => *unjudged.entry(why).or_default() += 1,
@@ -308,6 +383,30 @@ impl Court {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the first function has these outcomes, which are those of a context with the weakest accesses around the
+    /// call, with the strongest ones as well. Then it has them with all orders between. The second function has no others:
+    /// with the weakest ones it has none that the first has not, and stronger ones take outcomes away.
+    fn orders_nothing(
+        &mut self,
+        subjects: &Subjects,
+        case: &Case,
+        owns: &mut Owns,
+        allowed: &Outcomes,
+    ) -> Result<bool, Obstacle> {
+        let strongest = case.context.ordered(Order::Strong);
+        if strongest == *case.context {
+            return Ok(false);
+        }
+        let source = owns.test(&subjects.source, 0, &Case { context: &strongest, ..*case })?;
+        let found = self.simulator.simulate(&source.test, &self.sides[0], &self.options());
+        Ok(found.is_ok_and(|found| {
+            found.flags.is_empty()
+                && !found.undefined
+                && found.cut == allowed.cut
+                && found.states == allowed.states
+        }))
     }
 
     fn is_llvm(&self) -> bool {
@@ -336,10 +435,15 @@ impl Court {
     ) -> Result<Says, Obstacle> {
         let options = self.options();
         let source = owns.test(&subjects.source, 0, case)?;
-        let before = match self.simulator.simulate(&source, &self.model, &options) {
+        let mut before = match self.simulator.simulate(&source.test, &self.sides[0], &options) {
             Ok(outcomes) => outcomes,
             Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
         };
+        let is_code = [&subjects.source, &subjects.target].map(|s| s.machine.is_some());
+        if is_code[0] {
+            // Machine code has no races, whatever its model flags.
+            before.flags.clear();
+        }
         if before.undefined || undefined(&before) {
             return Ok(Says::Excused);
         }
@@ -355,10 +459,13 @@ impl Court {
             }
         }
         let target = owns.test(&subjects.target, 1, case)?;
-        let after = match self.simulator.simulate(&target, &self.model, &options) {
+        let mut after = match self.simulator.simulate(&target.test, &self.sides[1], &options) {
             Ok(outcomes) => outcomes,
             Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
         };
+        if is_code[1] {
+            after.flags.clear();
+        }
         if after.cut {
             report.turns = Some(options.unroll);
         }
@@ -368,23 +475,28 @@ impl Court {
         }
         // Most contexts end here: the outcomes are the same, and nothing is in a race.
         let races = !(before.flags.is_empty() && after.flags.is_empty());
-        if !races && !after.undefined && before.states == after.states {
-            return Ok(Says::Nothing);
+        let same = is_code == [false; 2] && before.states == after.states;
+        if !races && !after.undefined && same {
+            return Ok(Says::Allows(before.into()));
         }
         if after.undefined {
-            let why = self.simulator.undefined(&target, &self.model, &options).ok().flatten();
+            let why =
+                self.simulator.undefined(&target.test, &self.sides[1], &options).ok().flatten();
             return Ok(Says::Refuted(Evidence::Undefined(why.map(Box::new))));
         }
-        let mut allowed = Allowed::of(&before);
-        with_undef.iter().for_each(|more| allowed.add(more));
-        let mut new = after.states.iter().find(|s| !allowed.has(s));
+        let mut allowed = Allowed::of(source.states(&before));
+        with_undef.iter().for_each(|more| allowed.add(source.states(more)));
+        let found = target.states(&after);
+        let new_one = |allowed: &Allowed| found.iter().find(|s| !allowed.has(s));
+        let mut new = new_one(&allowed);
         if new.is_some() && before.cut {
-            let Ok(more) = self.simulator.simulate(&source, &self.model, &longer(options)) else {
+            let Ok(more) = self.simulator.simulate(&source.test, &self.sides[0], &longer(options))
+            else {
                 let why = "the first function has too many turns of loops";
                 return Ok(Says::NotJudged(why.into()));
             };
-            allowed.add(&more);
-            new = after.states.iter().find(|s| !allowed.has(s));
+            allowed.add(source.states(&more));
+            new = new_one(&allowed);
             if new.is_some() && more.cut && more.states != before.states {
                 let why = "the outcome may need more turns of a loop of the first function";
                 return Ok(Says::NotJudged(why.into()));
@@ -397,11 +509,12 @@ impl Court {
                     "the first function has a value that is undef or poison, which may be anything"
                         .into(),
                 ),
-                false => Says::Refuted(self.evidence(&source, &target, state, None)),
+                false => Says::Refuted(self.evidence(&source, &target, state.clone(), None)),
             });
         }
         match (&self.undef, after.flags.is_empty()) {
             (Some(_), false) => self.target_with_undef(subjects, case, &source, &target, &allowed),
+            _ if !races && !before.cut => Ok(Says::Allows(before.into())),
             _ => Ok(Says::Nothing),
         }
     }
@@ -412,13 +525,13 @@ impl Court {
         &mut self,
         subjects: &Subjects,
         case: &Case,
-        source: &Test,
+        source: &Written,
     ) -> Result<Option<Outcomes>, Obstacle> {
         let Some(model) = &self.undef else { return Ok(None) };
         if subjects.odd || subjects.is_c {
             return Ok(None);
         }
-        let test = program::with_undef(source, case.setting, case.context, UNDEF);
+        let test = program::with_undef(&source.test, case.setting, case.context, UNDEF);
         let options = self.options();
         let Ok(found) = self.simulator.simulate(&test, model, &options) else { return Ok(None) };
         let has = |flag: &str| found.flags.iter().any(|f| f == flag);
@@ -437,21 +550,22 @@ impl Court {
         &mut self,
         subjects: &Subjects,
         case: &Case,
-        source: &Test,
-        target: &Test,
+        source: &Written,
+        target: &Written,
         allowed: &Allowed,
     ) -> Result<Says, Obstacle> {
         if subjects.odd {
             return Ok(Says::NotJudged("a race beside an unordered volatile access".into()));
         }
-        let test = program::with_undef(target, case.setting, case.context, UNDEF);
+        let test = program::with_undef(&target.test, case.setting, case.context, UNDEF);
+        let test = Written { test, names: target.names.clone() };
         let Some(model) = &self.undef else { return Ok(Says::Nothing) };
         let options = self.options();
-        let found = match self.simulator.simulate(&test, model, &options) {
+        let found = match self.simulator.simulate(&test.test, model, &options) {
             Ok(outcomes) => outcomes,
             Err(diag) => return Ok(Says::NotJudged(diag.message.to_string())),
         };
-        let new = found.states.iter().find(|s| !allowed.has(s));
+        let new = test.states(&found).into_iter().find(|s| !allowed.has(s));
         Ok(match new {
             None => Says::Nothing,
             Some(_) if subjects.open.0 => {
@@ -464,15 +578,15 @@ impl Court {
     /// Executions that show why an outcome is wrong.
     fn evidence(
         &mut self,
-        source: &Test,
-        target: &Test,
+        source: &Written,
+        target: &Written,
         state: State,
         undef: Option<u64>,
     ) -> Evidence {
         let options = self.options();
-        let of = |test: &Test| {
-            condition(&state).map(|prop| {
-                let mut test = test.clone();
+        let of = |written: &Written| {
+            condition(&state, &written.names).map(|prop| {
+                let mut test = written.test.clone();
                 test.condition.prop = prop;
                 test
             })
@@ -482,11 +596,11 @@ impl Court {
             (answer.allowed == allowed).then(|| answer.executions.into_iter().next()).flatten()
         };
         let forbidden = match undef {
-            None => look(of(source), &self.model, false),
+            None => look(of(source), &self.sides[0], false),
             Some(_) => None,
         };
         let model = if undef.is_some() { self.undef.as_ref() } else { None };
-        let shown = look(of(target), model.unwrap_or(&self.model), true);
+        let shown = look(of(target), model.unwrap_or(&self.sides[1]), true);
         let [forbidden, shown] = [forbidden, shown].map(|one| one.map(Box::new));
         Evidence::Outcome { state, undef, forbidden, shown }
     }
@@ -508,11 +622,16 @@ impl Court {
             arguments: case.setting.arguments(&subjects.source.signature.params),
             setting: case.setting.clone(),
             context: case.context.clone(),
-            source: owns.test(&subjects.source, 0, case)?,
-            target: owns.test(&subjects.target, 1, case)?,
+            source: owns.test(&subjects.source, 0, case)?.test,
+            target: owns.test(&subjects.target, 1, case)?.test,
             evidence,
         })))
     }
+}
+
+/// Loads a model for an instruction set.
+fn load(arch: Arch, name: &str, files: &dyn Files) -> Maybe<Model> {
+    Model::load(&load_with(name, &LoadOptions::new(arch), files)?)
 }
 
 /// The options with which loops turn more often.
@@ -530,14 +649,14 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(outcomes: &Outcomes) -> Allowed {
-        let states: FxHashSet<State> = outcomes.states.iter().collect();
+    fn of(states: Vec<State>) -> Allowed {
+        let states: FxHashSet<State> = states.into_iter().collect();
         let slots = states.iter().filter_map(without_slots).collect();
         Allowed { states, open: Vec::new(), slots }
     }
 
-    fn add(&mut self, outcomes: &Outcomes) {
-        for state in &outcomes.states {
+    fn add(&mut self, states: Vec<State>) {
+        for state in states {
             if state.iter().any(|(_, value)| is_undef(value)) {
                 self.open.push(state.clone());
             }
@@ -580,6 +699,7 @@ fn is_undef(value: &str) -> bool {
 }
 
 /// A context in a setting.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     setting: &'a Setting,
     /// The number of the setting.
@@ -589,35 +709,96 @@ struct Case<'a> {
     initial: u64,
 }
 
+/// A test, and what the places that it shows are called in the outcomes that are compared. Of intermediate code they have
+/// their own names.
+struct Written {
+    test: Test,
+    names: Vec<Name>,
+}
+
+impl Written {
+    /// The states of the test, as they are compared.
+    fn states(&self, outcomes: &Outcomes) -> Vec<State> {
+        machine::states(outcomes, &self.names)
+    }
+}
+
+/// A function's own thread.
+enum Thread {
+    Code(machine::Own),
+    Intermediate(Own),
+}
+
 /// The functions' own threads, which many contexts share.
 #[derive(Default)]
-struct Owns(FxHashMap<(usize, usize), FxHashMap<Around, Own>>);
+struct Owns(FxHashMap<(usize, usize), FxHashMap<Around, Thread>>);
 
 impl Owns {
-    fn test(&mut self, subject: &Subject, side: usize, case: &Case) -> Result<Test, Obstacle> {
+    fn test(&mut self, subject: &Subject, side: usize, case: &Case) -> Result<Written, Obstacle> {
+        let Case { setting, context, initial, .. } = case;
         let known = self.0.entry((side, case.number)).or_default();
-        let around = &case.context.around;
+        let around = &context.around;
         if !known.contains_key(around) {
-            known.insert(around.clone(), program::own(subject, case.setting, around)?);
+            known.insert(around.clone(), thread(subject, side, setting, around)?);
         }
-        Ok(program::test(subject, case.setting, case.context, &known[around], case.initial))
+        let test = match (&known[around], &subject.machine) {
+            (Thread::Code(own), Some(code)) => {
+                let (test, names) = machine::test(code, subject, setting, context, own, *initial)?;
+                return Ok(Written { test, names });
+            }
+            (Thread::Intermediate(own), _) => {
+                program::test(subject, setting, context, own, *initial)
+            }
+            (Thread::Code(_), None) => return Err("machine code is missing".to_string().into()),
+        };
+        Ok(Written { test, names: Vec::new() })
     }
+}
+
+/// A function's own thread in a setting.
+fn thread(
+    subject: &Subject,
+    side: usize,
+    setting: &Setting,
+    around: &Around,
+) -> Result<Thread, Obstacle> {
+    Ok(match (&subject.machine, &setting.lifted[side]) {
+        (Some(code), Some(lifted)) => {
+            Thread::Code(machine::own(code, subject, lifted, setting, around)?)
+        }
+        _ => Thread::Intermediate(program::own(subject, setting, around)?),
+    })
 }
 
 /// Whether both functions are the same code.
 fn same_code(subjects: &Subjects, settings: &[Setting]) -> Result<bool, Obstacle> {
     for setting in settings {
         let around = Around::default();
-        let source = program::own(&subjects.source, setting, &around)?;
-        let target = program::own(&subjects.target, setting, &around)?;
-        let texts = |own: &Own| -> Vec<(Vec<String>, String)> {
-            own.lines.iter().map(|l| (l.labels.clone(), l.text.clone())).collect()
+        let source = thread(&subjects.source, 0, setting, &around)?;
+        let target = thread(&subjects.target, 1, setting, &around)?;
+        let texts = |lines: &[Line]| -> Vec<(Vec<String>, String)> {
+            lines.iter().map(|l| (l.labels.clone(), l.text.clone())).collect()
         };
-        if texts(&source) != texts(&target) {
+        let same = match (&source, &target) {
+            (Thread::Intermediate(a), Thread::Intermediate(b)) => {
+                texts(&a.lines) == texts(&b.lines)
+            }
+            (Thread::Code(a), Thread::Code(b)) => {
+                texts(&a.lines) == texts(&b.lines) && a.init == b.init && same_set(subjects)
+            }
+            _ => false,
+        };
+        if !same {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether both functions are of one instruction set.
+fn same_set(subjects: &Subjects) -> bool {
+    let arch = |s: &Subject| s.machine.as_ref().map(|code| code.lifts.arch());
+    arch(&subjects.source) == arch(&subjects.target)
 }
 
 /// What contexts look at in a setting.
@@ -628,7 +809,7 @@ fn told<'a>(subjects: &'a Subjects, setting: &'a Setting, is_llvm: bool) -> Told
         compared: &subjects.compared[..subjects.compared.len().min(2)],
         fresh: &subjects.fresh,
         fences: subjects.fences,
-        orders: subjects.orders,
+        orders: subjects.orders && !subjects.translates,
         reads_within: calls().any(|c| c.effect == Effect::Reads),
         acts_within: calls().any(|c| c.synchronises),
         plain: !is_llvm,
@@ -643,11 +824,13 @@ fn undefined(outcomes: &Outcomes) -> bool {
     })
 }
 
-/// The proposition that holds in one state alone.
-fn condition(state: &State) -> Option<Prop> {
+/// The proposition that holds in one state alone, of which places have these names.
+fn condition(state: &State, names: &[Name]) -> Option<Prop> {
     let one = |(label, value): &(compact_str::CompactString, compact_str::CompactString)| {
         let bare = litmake_litmus::bare(label);
+        let named = names.iter().find(|n| n.name == bare).map(|n| n.place.clone());
         let place = match bare.split_once(':') {
+            _ if named.is_some() => named?,
             Some((thread, name)) => {
                 Place::Reg { thread: thread.parse().ok()?, name: name.to_string() }
             }

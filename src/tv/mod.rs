@@ -3,8 +3,8 @@
 //!
 //! `pair` finds the functions, `ir` reads their signatures, and `observe` makes visible what they do beside accesses
 //! to memory. `setting` finds the memory that they reach, `context` lists contexts, `program` writes a function in a
-//! context as a litmus test, `judge` simulates both and compares, and `said` says what came of it. It does not know
-//! caches, pipelines or terminals.
+//! context as a litmus test, `judge` simulates both and compares, and `said` says what came of it. Of machine code,
+//! `machine` writes the tests, with the accesses of `written`. It does not know caches, pipelines or terminals.
 //!
 //! ```
 //! use litmake_isa::llvm::module::Module;
@@ -31,8 +31,10 @@
 pub mod context;
 pub mod ir;
 pub mod judge;
+pub mod machine;
 pub mod observe;
 pub mod pair;
 pub mod program;
 pub mod said;
 pub mod setting;
+mod written;

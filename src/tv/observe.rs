@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use litmake_isa::functions::plain;
-use litmake_isa::llvm::module::{Declared, Function, Module};
+use litmake_isa::llvm::module::{Declared, Function, Layout, Module};
 
 use super::ir::{Read, Scalar, expanded, line, result, scalars, split, until_comma};
 use litmake_isa::llvm::types::Type;
@@ -67,6 +67,19 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Of machine code, of which nothing beside its accesses to memory is seen.
+    pub fn nothing(narrow: bool) -> Observed {
+        let layout = Some(Layout { narrow, upper_first: false });
+        let module = Module { layout, ..Module::default() };
+        Observed {
+            bare: module.clone(),
+            module,
+            calls: Vec::new(),
+            records: false,
+            undefined: false,
+        }
+    }
+
     /// Adds records to all functions that a function calls, and to itself.
     ///
     /// `volatile`: volatile accesses are recorded, too.

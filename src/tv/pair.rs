@@ -1,9 +1,10 @@
-//! Finds the functions to compare in modules: `@src` and `@tgt` of one module, or functions of equal
-//! names in two.
+//! Finds the functions to compare: `@src` and `@tgt` of one module or file, or functions of equal names in two.
 //!
 //! It does not know what functions do, nor how they are compared.
 
 use litmake_isa::llvm::module::Module;
+
+use super::machine::Function;
 
 /// Two functions to compare.
 #[derive(Clone, Debug)]
@@ -18,13 +19,15 @@ pub struct Pair {
     pub is_c: bool,
 }
 
-/// A function in its module.
+/// A function in its module, or of machine code.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// The module, with the functions that it calls.
+    /// The module, with the functions that it calls. It is empty where the function is machine code.
     pub module: Module,
-    /// Its name, with the sigil.
+    /// Its name; that in a module has its sigil.
     pub function: String,
+    /// The function, if it is machine code.
+    pub machine: Option<Function>,
 }
 
 impl Pair {
@@ -39,44 +42,68 @@ impl Pair {
     }
 }
 
-/// The pairs in one module: each `@srcX` with the `@tgtX` of the same `X`.
-pub fn within(module: &Module) -> Vec<Pair> {
-    let sources = module.functions.keys().filter_map(|name| name.strip_prefix("@src"));
-    let pair = |rest: &str| {
-        let target = format!("@tgt{rest}");
-        let side = |function: String| Side { module: module.clone(), function };
-        module.functions.contains_key(&target).then(|| Pair {
-            name: format!("src{rest}"),
-            source: side(format!("@src{rest}")),
-            target: side(target),
-            is_c: false,
-        })
-    };
-    sources.filter_map(pair).collect()
+/// What has functions: a module, or a file of machine code.
+pub trait Functions {
+    /// Their names. Those of a module have their sigils.
+    fn names(&self) -> Vec<&str>;
+
+    /// A function of this name.
+    fn side(&self, name: &str) -> Side;
 }
 
-/// The pairs of two modules: functions that both have, by name. A `@src` in the first and a `@tgt` in
-/// the second are a pair, too. A module that does not say how values lie in memory is for the other one's target.
-pub fn between(before: &Module, after: &Module) -> Vec<Pair> {
-    let with = |module: &Module, other: &Module| {
-        let layout = module.layout.or(other.layout);
-        Module { layout, ..module.clone() }
-    };
-    let (before, after) = (with(before, after), with(after, before));
-    let pair = |name: &str, source: &str, target: &str| Pair {
-        name: name.trim_start_matches('@').to_string(),
-        source: Side { module: before.clone(), function: source.to_string() },
-        target: Side { module: after.clone(), function: target.to_string() },
-        is_c: false,
-    };
-    let both = before.functions.keys().filter(|name| after.functions.contains_key(*name));
-    let mut out: Vec<Pair> = both.map(|name| pair(name, name, name)).collect();
-    for name in before.functions.keys() {
-        let Some(rest) = name.strip_prefix("@src") else { continue };
-        let target = format!("@tgt{rest}");
-        if !after.functions.contains_key(name) && after.functions.contains_key(&target) {
-            out.push(pair(name, name, &target));
+impl Functions for Module {
+    fn names(&self) -> Vec<&str> {
+        self.functions.keys().map(String::as_str).collect()
+    }
+
+    fn side(&self, name: &str) -> Side {
+        Side { module: self.clone(), function: name.to_string(), machine: None }
+    }
+}
+
+/// A name without its sigil.
+fn bare(name: &str) -> &str {
+    name.trim_start_matches('@')
+}
+
+/// The function of this name, with or without its sigil.
+pub fn named<'f>(functions: &'f dyn Functions, name: &str) -> Option<&'f str> {
+    functions.names().into_iter().find(|n| bare(n) == bare(name))
+}
+
+/// Two functions as a pair, which is called as the first one.
+pub fn pair(before: &dyn Functions, after: &dyn Functions, source: &str, target: &str) -> Pair {
+    let (mut one, mut two) = (before.side(source), after.side(target));
+    // A module that does not say how values lie in memory is for the other one's target.
+    one.module.layout = one.module.layout.or(two.module.layout);
+    two.module.layout = two.module.layout.or(one.module.layout);
+    Pair { name: bare(source).to_string(), source: one, target: two, is_c: false }
+}
+
+/// The pairs in one module or file: each `@srcX` with the `@tgtX` of the same `X`.
+pub fn within(all: &dyn Functions) -> Vec<Pair> {
+    let mut out = Vec::new();
+    for source in all.names() {
+        let Some(rest) = bare(source).strip_prefix("src") else { continue };
+        if let Some(target) = named(all, &format!("tgt{rest}")) {
+            out.push(pair(all, all, source, target));
         }
     }
     out
+}
+
+/// The pairs of two modules or files: functions that both have, by name. A `@src` in the first and a `@tgt` in
+/// the second are a pair, too.
+pub fn between(before: &dyn Functions, after: &dyn Functions) -> Vec<Pair> {
+    let (mut same, mut other) = (Vec::new(), Vec::new());
+    for source in before.names() {
+        let changed = bare(source).strip_prefix("src").map(|rest| format!("tgt{rest}"));
+        if let Some(target) = named(after, source) {
+            same.push(pair(before, after, source, target));
+        } else if let Some(target) = changed.and_then(|name| named(after, &name)) {
+            other.push(pair(before, after, source, target));
+        }
+    }
+    same.append(&mut other);
+    same
 }

@@ -14,6 +14,7 @@ use litmake_litmus::{
 
 use super::context::{Around, Context, Kind, Op, Order, Spot};
 use super::ir::{self, Read, Signature, line};
+use super::machine;
 use super::observe::{ENTRIES, Effect, Observed, RECORD, RECORDED, UNDEFINED};
 use super::setting::{Setting, mask};
 
@@ -26,8 +27,10 @@ pub struct Subject {
     pub function: String,
     /// Its parameters and results.
     pub signature: Signature,
-    /// Its module, whose functions record what they do.
+    /// Its module, whose functions record what they do. It is empty where the function is machine code.
     pub observed: Observed,
+    /// The function as machine code, if it is.
+    pub machine: Option<machine::Callee>,
 }
 
 /// The function's own thread in a context, and the locations that it needs beside those of the setting.
@@ -145,7 +148,8 @@ fn hidden(subject: &Subject, records: bool) -> Vec<InitItem> {
     out
 }
 
-fn place(name: &str, bytes: u8, count: u64) -> InitItem {
+/// A location that holds 0 at first.
+pub(super) fn place(name: &str, bytes: u8, count: u64) -> InitItem {
     let one = Type::Int { bytes, signed: false };
     let ty = if count == 1 { one } else { Type::Array(one.into(), count) };
     let place = Place::Mem { name: name.to_string(), index: None };

@@ -116,6 +116,9 @@ fn held(report: &Report) -> String {
     if let Some(turns) = report.turns {
         but.push(format!("a loop's body runs at most {}", plural(turns as usize, "time")));
     }
+    if report.no_result {
+        but.push("what the functions return is not compared, since nothing says what it is".into());
+    }
     if !but.is_empty() {
         let _ = write!(out, " ({})", but.join("; "));
     }
@@ -333,6 +336,9 @@ pub struct Data {
     endless: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<Limits>,
+    /// That what the functions return is not compared, since nothing says what it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    without_results: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<Counterexample>,
     seconds: f64,
@@ -384,6 +390,7 @@ pub fn data(report: &Report) -> Data {
         excused: report.excused,
         endless: report.endless,
         bound: report.bound.map(limits),
+        without_results: report.no_result,
         counterexample,
         seconds: report.time.as_secs_f64(),
     }
@@ -430,7 +437,11 @@ pub fn line(version: &str, model: &str, reports: &[Report]) -> String {
         let contexts: usize = holding.iter().map(|r| r.judged).sum();
         let verb = if holding.len() == 1 { "holds" } else { "hold" };
         let all = plural(contexts, "context");
-        parts.push(format!("{} {verb} for all {all} {}", holding.len(), bound(&least)));
+        let but = match holding.iter().any(|r| r.no_result) {
+            true => ", without results",
+            false => "",
+        };
+        parts.push(format!("{} {verb} for all {all} {}{but}", holding.len(), bound(&least)));
     }
     for (word, words) in [
         (Word::Same, "unchanged"),

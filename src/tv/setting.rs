@@ -4,6 +4,7 @@
 //! accesses of the functions are found by their code alone (`sim/touched`). It does not know contexts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use litmake_base::diag::Diag;
 use litmake_isa::llvm::access::{UPPER_FIRST, accessed};
@@ -16,6 +17,7 @@ use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
 use super::ir::{Param, Read, Scalar, Signature, expanded, line, number, split, until_comma};
+use super::machine::{self, Callee, Lifted, known, lifted};
 use super::observe::{Effect, NEW, Observed, Opaque};
 use super::pair::{Pair, Side};
 use super::program::{self, Subject};
@@ -77,6 +79,11 @@ pub struct Subjects {
     pub null: bool,
     /// Whether the first function only moves what it reads without atomics, and computes nothing with it.
     pub moves: bool,
+    /// Whether nobody says what the parameters and the result are, so that the result is not compared.
+    pub guessed: bool,
+    /// Whether machine code becomes something else, in which the weakest access of a context would order less than it does
+    /// on the first machine.
+    pub translates: bool,
 }
 
 /// A location.
@@ -111,6 +118,10 @@ pub struct Setting {
     pub word: u8,
     /// Whether the upper byte of a number comes first in memory.
     pub upper_first: bool,
+    /// Whether accesses around the call have full fences before and behind them.
+    pub fenced: bool,
+    /// The code of the two functions here, where it is machine code.
+    pub lifted: [Option<Rc<Lifted>>; 2],
 }
 
 /// Why functions cannot be compared.
@@ -137,31 +148,8 @@ impl From<Box<Diag>> for Obstacle {
 impl Subjects {
     /// The functions of a pair.
     pub fn of(pair: &Pair) -> Result<Subjects, Obstacle> {
-        // How a volatile copy accesses memory is not told, so that accesses in its place are no others.
-        let count = |side: &Side, of: fn(&[String]) -> bool| {
-            let blocks =
-                side.module.functions.get(&side.function).into_iter().flat_map(|f| &f.blocks);
-            blocks.flat_map(|b| &b.instructions).filter(|line| of(line)).count()
-        };
-        let fewer = |of| count(&pair.target, of) < count(&pair.source, of);
-        let more = |of| count(&pair.target, of) > count(&pair.source, of);
-        let told = !(fewer(copies_volatile) && more(accesses_volatile));
-        let subject = |side: &Side| -> Read<Subject> {
-            let function = side.module.functions.get(&side.function);
-            let function = function.ok_or("a function is missing")?;
-            let signature = Signature::of(&side.module, function)?;
-            let observed = Observed::of(&side.module, &side.function, told)?;
-            Ok(Subject { function: side.function.clone(), signature, observed })
-        };
-        let (mut source, mut target) = (subject(&pair.source)?, subject(&pair.target)?);
-        // Both have the same locations, so that their outcomes can be compared.
-        let (one, two) = (&mut source.observed, &mut target.observed);
-        for (one, two) in
-            [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
-        {
-            *one |= *two;
-            *two = *one;
-        }
+        let (mut source, mut target) = called(pair)?;
+        let guessed = same_guess(&mut source, &mut target);
         one_scope([&mut source.observed, &mut target.observed])?;
         let upper_first = Self::comparable(pair, &source, &target)?;
         if upper_first {
@@ -173,25 +161,21 @@ impl Subjects {
         }
         let both = [&source.observed, &target.observed];
         let words = || both.into_iter().flat_map(|o| words(&o.module));
-        let named: Vec<u64> =
-            words().flatten().filter_map(|w| number(w)).map(|n| n as u64).collect();
-        let mut compared = Vec::new();
-        for line in words() {
-            if line.iter().any(|w| matches!(w.as_str(), "icmp" | "switch" | "cmpxchg")) {
-                compared.extend(line.iter().filter_map(|w| number(w)).map(|n| n as u64));
-            }
-        }
-        compared.sort_unstable();
-        compared.dedup();
+        let codes: Vec<&Callee> =
+            [&source, &target].into_iter().filter_map(|s| s.machine.as_ref()).collect();
+        let (named, compared) = numbers(&source, &target);
         let fresh = (1..=200).filter(|n| !named.contains(n)).collect();
-        let fences = both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
+        let fences = codes.iter().any(|code| code.has_fence())
+            || both.into_iter().flat_map(|o| &o.calls).any(|c| c.effect == Effect::Anything)
             || words().any(|line| line.iter().any(|w| w == "fence"));
         const ORDERS: [&str; 4] = ["acquire", "release", "acq_rel", "seq_cst"];
         let maps = barriers(&target.observed.module) > barriers(&source.observed.module);
         let private = private(pair, [&source.observed, &target.observed]);
         let library = |w: &String| w.starts_with("@__atomic_");
         let order = |w: &String| ORDERS.contains(&w.as_str()) || library(w);
-        let orders = fences || words().any(|line| line.iter().any(order));
+        let archs = [&source, &target].map(|s| s.machine.as_ref().map(|code| code.lifts.arch()));
+        let translates = archs[0].is_some() && archs[0] != archs[1];
+        let orders = fences || !codes.is_empty() || words().any(|line| line.iter().any(order));
         let open = |o: &Observed| words_open(&o.module);
         let odd = words()
             .any(|l| l.iter().any(|w| w == "unordered") && l.iter().any(|w| w == "volatile"));
@@ -200,7 +184,7 @@ impl Subjects {
         let open = (assumes || open(&source.observed), open(&target.observed));
         let moves = source.observed.only_moves();
         let update = |w: &String| w == "atomicrmw" || w == "cmpxchg" || library(w);
-        let updates = words().any(|line| line.iter().any(update));
+        let updates = codes.len() == 2 || words().any(|line| line.iter().any(update));
         let bodies = || both.into_iter().flat_map(|o| o.module.functions.values());
         let loops = bodies().any(Function::has_loop);
         let null =
@@ -223,6 +207,8 @@ impl Subjects {
             upper_first,
             loops,
             null,
+            guessed,
+            translates,
         })
     }
 
@@ -241,7 +227,11 @@ impl Subjects {
                 "the functions have results of different types".into(),
             ));
         }
-        let layouts = [&pair.source, &pair.target].map(|side| side.module.layout);
+        let sides = [&pair.source, &pair.target];
+        if sides.iter().any(|side| side.machine.is_some()) {
+            return Self::comparable_code(source, target).map(|()| false);
+        }
+        let layouts = sides.map(|side| side.module.layout);
         if layouts[0] != layouts[1] {
             return Err(Obstacle::Different(
                 "the modules are for targets of different layouts".into(),
@@ -262,18 +252,33 @@ impl Subjects {
         Ok(false)
     }
 
+    /// The same where a function is machine code, of which the lowest byte of a number comes first.
+    fn comparable_code(source: &Subject, target: &Subject) -> Result<(), Obstacle> {
+        let modules = [source, target].map(|s| &s.observed.module);
+        if modules[0].is_narrow() != modules[1].is_narrow() {
+            let words = modules.map(|m| format!("{} bits", m.pointer())).join(" and ");
+            return Err(Obstacle::Different(format!("pointers have {words}")));
+        }
+        if modules.iter().any(|m| m.layout.is_some_and(|layout| layout.upper_first)) {
+            let words =
+                "unsupported: intermediate code with the upper byte first, beside machine code";
+            return Err(Obstacle::NotUnderstood(words.into()));
+        }
+        Ok(())
+    }
+
     /// The settings in which the functions are compared, the simplest first.
     pub fn settings(
         &self,
         simulator: &mut Simulator,
-        model: &Model,
+        models: [&Model; 2],
         options: &Options,
     ) -> Result<Vec<Setting>, Obstacle> {
         let params = &self.source.signature.params;
         let mut out: Vec<Setting> = Vec::new();
         for numbers in self.numbers() {
             for same in self.aliases() {
-                let setting = self.setting(params, &numbers, &same, simulator, model, options)?;
+                let setting = self.setting(params, &numbers, &same, simulator, models, options)?;
                 if !out
                     .iter()
                     .any(|s| s.operands == setting.operands && s.globals == setting.globals)
@@ -348,7 +353,7 @@ impl Subjects {
         numbers: &[u64],
         same: &Option<(usize, usize)>,
         simulator: &mut Simulator,
-        model: &Model,
+        models: [&Model; 2],
         options: &Options,
     ) -> Result<Setting, Obstacle> {
         let mut setting = Setting {
@@ -360,6 +365,8 @@ impl Subjects {
             maps: self.maps,
             word: self.source.observed.module.pointer() / 8,
             upper_first: self.upper_first,
+            fenced: self.translates,
+            lifted: [None, None],
         };
         for (i, param) in params.iter().enumerate() {
             let operand = match param.scalar {
@@ -394,15 +401,49 @@ impl Subjects {
             let name = setting.locations[at].name.clone();
             setting.globals.push((symbol, name));
         }
-        self.reached(&mut setting, simulator, model, options)?;
+        self.reached(&mut setting, simulator, models, options)?;
         setting.shape();
+        if [&self.source, &self.target].iter().any(|s| s.machine.is_some()) {
+            setting.lifted = [lifted(&self.source, &setting)?, lifted(&self.target, &setting)?];
+            self.writable(&setting)?;
+        }
         self.add_own(&mut setting);
         Ok(setting)
+    }
+
+    /// Refuses a setting with a place that contexts of an instruction set cannot access at once.
+    fn writable(&self, setting: &Setting) -> Result<(), Obstacle> {
+        for machine in [&self.source, &self.target].into_iter().filter_map(|s| s.machine.as_ref()) {
+            let arch = machine.lifts.arch();
+            let (_, written) = known(arch)?;
+            for spot in &setting.spots {
+                let Location { name, unit, .. } = &setting.locations[spot.location];
+                let off = spot.off;
+                if !written.accesses(spot.size) || off % u32::from(*unit) != 0 {
+                    let words = format!(
+                        "unsupported: {} bytes at {name}+{off}, which contexts of {} do not access",
+                        spot.size,
+                        arch.name()
+                    );
+                    return Err(Obstacle::NotUnderstood(words));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The variables that a function names and that may change, without the sigil.
     fn globals(&self) -> Vec<String> {
         let mut out = Vec::new();
+        let subjects = [&self.source, &self.target];
+        if subjects.iter().all(|s| s.machine.is_some()) {
+            let codes = subjects.into_iter().filter_map(|s| s.machine.as_ref());
+            let mut symbols: Vec<String> =
+                codes.flat_map(|m| &m.first.variables).map(|(symbol, _)| symbol.clone()).collect();
+            symbols.sort();
+            symbols.dedup();
+            return symbols;
+        }
         for observed in [&self.source.observed, &self.target.observed] {
             let module = &observed.module;
             let returned: Vec<String> =
@@ -425,24 +466,30 @@ impl Subjects {
         &self,
         setting: &mut Setting,
         simulator: &mut Simulator,
-        model: &Model,
+        models: [&Model; 2],
         options: &Options,
     ) -> Result<(), Obstacle> {
         for depth in 0..=DEEPEST {
-            let mut all: Vec<Touch> = Vec::new();
+            let mut all: Vec<(Touch, bool)> = Vec::new();
             let mut wrong = None;
             let initial = if self.loops { setting.initial.clone() } else { vec![0] };
-            for (subject, initial) in [&self.source, &self.target]
-                .iter()
-                .flat_map(|s| initial.iter().map(move |i| (s, *i)))
+            for (side, subject, initial) in [&self.source, &self.target]
+                .into_iter()
+                .enumerate()
+                .flat_map(|(side, s)| initial.iter().map(move |i| (side, s, *i)))
             {
-                let test = program::alone(subject, setting, LARGEST, initial)?;
-                let Touched { paths, error, .. } = simulator.touched(&test, 0, model, options)?;
+                let test = match &subject.machine {
+                    None => program::alone(subject, setting, LARGEST, initial)?,
+                    Some(code) => machine::alone(code, subject, setting, LARGEST, initial)?,
+                };
+                let Touched { paths, error, .. } =
+                    simulator.touched(&test, 0, models[side], options)?;
                 wrong = wrong.or(error);
-                all.extend(paths.into_iter().flatten());
+                let is_ir = subject.machine.is_none();
+                all.extend(paths.into_iter().flatten().map(|touch| (touch, is_ir)));
             }
             let mut more = false;
-            for touch in &all {
+            for (touch, _) in all.iter().filter(|(_, is_ir)| *is_ir) {
                 let words = line(&touch.instruction);
                 let view: Vec<&str> = words.iter().map(String::as_str).collect();
                 let access = accessed(&view, 8 * setting.word);
@@ -464,8 +511,8 @@ impl Subjects {
             if let Some(error) = wrong {
                 return Err(Obstacle::NotUnderstood(error));
             }
-            for touch in &all {
-                setting.touch(touch);
+            for (touch, is_ir) in &all {
+                setting.touch(touch, *is_ir);
             }
             if setting.spots.len() > MOST_SPOTS {
                 let words = format!("unsupported: accesses to {} places", setting.spots.len());
@@ -552,13 +599,14 @@ impl Setting {
         self.locations.iter().position(|l| l.name == name)
     }
 
-    fn touch(&mut self, touch: &Touch) {
+    fn touch(&mut self, touch: &Touch, is_ir: bool) {
         let Some(location) = touch.location.as_deref().and_then(|name| self.find(name)) else {
             return;
         };
         let (off, size) = (touch.off, touch.size);
         let (read, written) = (touch.reads, touch.writes);
-        let plain = !touch.tags.meets(tag::C_A);
+        // Machine code has no races.
+        let plain = is_ir && !touch.tags.meets(tag::C_A);
         let same = |s: &&mut Spot| (s.location, s.off, s.size) == (location, off, size);
         match self.spots.iter_mut().find(same) {
             Some(spot) => {
@@ -640,6 +688,93 @@ impl Location {
 /// The largest number of so many bits.
 pub fn mask(bits: u8) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// The functions of a pair, ready to be called, which are seen to do the same things beside accesses to memory.
+fn called(pair: &Pair) -> Result<(Subject, Subject), Obstacle> {
+    // How a volatile copy accesses memory is not told, so that accesses in its place are no others.
+    let count = |side: &Side, of: fn(&[String]) -> bool| {
+        let blocks = side.module.functions.get(&side.function).into_iter().flat_map(|f| &f.blocks);
+        blocks.flat_map(|b| &b.instructions).filter(|line| of(line)).count()
+    };
+    let fewer = |of| count(&pair.target, of) < count(&pair.source, of);
+    let more = |of| count(&pair.target, of) > count(&pair.source, of);
+    // Of machine code, only accesses to memory are seen.
+    let machine = pair.source.machine.is_some() || pair.target.machine.is_some();
+    let told = !(machine || fewer(copies_volatile) && more(accesses_volatile));
+    let subject = |side: &Side, other: Option<&Signature>| -> Read<Subject> {
+        if let Some(machine) = &side.machine {
+            return machine.subject(&side.function, other);
+        }
+        let function = side.module.functions.get(&side.function);
+        let function = function.ok_or("a function is missing")?;
+        let signature = Signature::of(&side.module, function)?;
+        let observed = Observed::of(&side.module, &side.function, told)?;
+        Ok(Subject { function: side.function.clone(), signature, observed, machine: None })
+    };
+    // Machine code is called as the other function is, or as someone says of one of them.
+    let said = [&pair.source, &pair.target].map(|s| s.machine.as_ref()?.signature.as_ref());
+    let (mut source, mut target);
+    if pair.source.machine.is_none() {
+        source = subject(&pair.source, None)?;
+        target = subject(&pair.target, Some(&source.signature))?;
+    } else {
+        target = subject(&pair.target, said[0])?;
+        let is_ir = pair.target.machine.is_none();
+        source = subject(&pair.source, is_ir.then_some(&target.signature).or(said[1]))?;
+    }
+    if machine {
+        for observed in [&mut source.observed, &mut target.observed] {
+            observed.records = false;
+            if let Some(call) = observed.calls.iter().find(|c| c.effect != Effect::Nothing) {
+                let words = format!("unsupported: a call of {}, beside machine code", call.name);
+                return Err(Obstacle::NotUnderstood(words));
+            }
+        }
+    }
+    // Both have the same locations, so that their outcomes can be compared.
+    let (one, two) = (&mut source.observed, &mut target.observed);
+    for (one, two) in
+        [(&mut one.records, &mut two.records), (&mut one.undefined, &mut two.undefined)]
+    {
+        *one |= *two;
+        *two = *one;
+    }
+    Ok((source, target))
+}
+
+/// The numbers that functions name, and those that they compare something with.
+fn numbers(source: &Subject, target: &Subject) -> (Vec<u64>, Vec<u64>) {
+    let both = [source, target];
+    let (mut named, mut compared) = (Vec::new(), Vec::new());
+    for line in both.into_iter().flat_map(|s| words(&s.observed.module)) {
+        let all = || line.iter().filter_map(|w| number(w)).map(|n| n as u64);
+        named.extend(all());
+        if line.iter().any(|w| matches!(w.as_str(), "icmp" | "switch" | "cmpxchg")) {
+            compared.extend(all());
+        }
+    }
+    let codes: Vec<&Callee> = both.into_iter().filter_map(|s| s.machine.as_ref()).collect();
+    for (names, compares) in codes.iter().map(|code| code.numbers()) {
+        named.extend(names);
+        // Across languages, the intermediate code has them all, and no others.
+        if codes.len() == 2 {
+            compared.extend(compares);
+        }
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    (named, compared)
+}
+
+/// If nobody says what the parameters of both functions are, both get as many as one of them uses. Says whether it is so.
+fn same_guess(source: &mut Subject, target: &mut Subject) -> bool {
+    let guessed = |s: &Subject| s.machine.as_ref().filter(|m| m.guessed).map(Callee::uses);
+    let (Some(one), Some(two)) = (guessed(source), guessed(target)) else { return false };
+    for subject in [source, target] {
+        subject.signature.params.truncate(one.max(two));
+    }
+    true
 }
 
 /// How many seq_cst fences a module has.

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+
+use litmake_needs::here;
 
 use crate::scratch::Scratch;
 
@@ -229,4 +231,190 @@ int get(int *data, atomic_int *flag) {
     // A load whose value is dropped: intermediate code may have it.
     let (status, out) = tv("more.c");
     assert_eq!(status, 0, "{out}");
+}
+
+/// Functions that compilers translate in the tests of machine code.
+const SOURCE: &str = "#include <stdatomic.h>
+void send(atomic_int *data, atomic_int *flag) {
+  atomic_store_explicit(data, 1, memory_order_relaxed);
+  atomic_store_explicit(flag, 1, ORDER);
+}
+int receive(atomic_int *data, atomic_int *flag) {
+  int seen = atomic_load_explicit(flag, memory_order_acquire);
+  return seen ? atomic_load_explicit(data, memory_order_relaxed) : RETURNS;
+}
+int add(atomic_int *x) { return atomic_fetch_add_explicit(x, 1, memory_order_relaxed); }
+void publish(int *data, atomic_int *flag) {
+  *data = 1;
+  atomic_store_explicit(flag, 1, ORDER);
+}
+atomic_long counter;
+long count(atomic_int *x) {
+  atomic_store(x, 1);
+  return atomic_load(&counter);
+}
+";
+
+const RIGHT_WORDS: [&str; 2] = ["-DORDER=memory_order_release", "-DRETURNS=-1"];
+const WEAK_WORDS: [&str; 2] = ["-DORDER=memory_order_relaxed", "-DRETURNS=-1"];
+
+/// Compiles `f.c`, which is the source.
+#[expect(clippy::disallowed_methods, reason = "a compiler of a test")]
+fn compiles(dir: &Scratch, compiler: &str, words: &[&str], more: &[&str], to: &str) {
+    let mut command = Command::new(compiler);
+    command.current_dir(dir.dir()).args(more).args(words).args(["f.c", "-o", to]);
+    assert!(command.status().expect("starts").success(), "{compiler} {more:?}");
+}
+
+/// The path of a compiler's library.
+#[expect(clippy::disallowed_methods, reason = "a compiler of a test")]
+fn library_of(compiler: &str) -> String {
+    let output = Command::new(compiler).arg("-print-libgcc-file-name").output().expect("starts");
+    String::from_utf8(output.stdout).expect("text").trim().to_string()
+}
+
+/// What compilers of several machines make of C holds, and what they make of weaker C does not: across levels, between
+/// two levels of optimisation, and between two machines.
+#[test]
+fn machine_code_is_compared_across_levels_and_machines() {
+    let compilers = ["gcc-12", "aarch64-linux-gnu-gcc-12", "riscv64-linux-gnu-gcc-12"];
+    let compilers: Vec<&str> = compilers.into_iter().filter(|c| here(c)).collect();
+    let text = SOURCE.replace("ORDER", "memory_order_release").replace("RETURNS", "-1");
+    let dir = Scratch::with(&[("f.c", SOURCE), ("source.c", &text)]);
+    let holds = |args: &[&str], pairs: &str| {
+        let (status, out, err) = dir.streams(args);
+        assert_eq!((status, &*err), (0, ""), "{args:?}: {out}");
+        assert!(out.contains(pairs) && !out.contains("not understood"), "{args:?}: {out}");
+    };
+    let refuted = |args: &[&str]| {
+        let (status, out, err) = dir.streams(args);
+        assert_eq!((status, &*err), (1, ""), "{args:?}: {out}");
+        out
+    };
+    for compiler in &compilers {
+        let object = |name: &str| format!("{compiler}.{name}.o");
+        for (words, level, name) in
+            [(RIGHT_WORDS, "-O0", "O0"), (RIGHT_WORDS, "-O2", "O2"), (WEAK_WORDS, "-O2", "weak")]
+        {
+            compiles(&dir, compiler, &words, &[level, "-c"], &object(name));
+        }
+        let (plain, fast, weak) = (object("O0"), object("O2"), object("weak"));
+        // On AArch64, read-modify-writes call functions of the compiler's library.
+        let library = library_of(compiler);
+        let outlined = ["--library", &library, "--known", "__aarch64_have_lse_atomics=1"];
+        let files = ["tv", "--accesses", "2", &plain, &fast];
+        holds(&[&files[..], &outlined].concat(), "5 pairs: ");
+        let clang = ["--clang", "clang-14", "--model", "rc11-lb"];
+        if here("clang-14") {
+            let files = ["tv", "--accesses", "2", "source.c", &fast];
+            holds(&[&files[..], &clang, &outlined].concat(), "5 pairs: ");
+        }
+        if *compiler != "gcc-12" {
+            let out = refuted(&["tv", &fast, &weak, "--function", "send"]);
+            assert!(out.contains("send: REFUTED under ") && out.contains("flag = "), "{out}");
+            if here("clang-14") {
+                let files = ["tv", "--function", "publish", "source.c", &weak];
+                refuted(&[&files[..], &clang].concat());
+            }
+        }
+    }
+    if let [intel, arm, ..] = compilers[..] {
+        let object = |compiler: &str, name: &str| format!("{compiler}.{name}.o");
+        let (from, to) = (object(intel, "weak"), object(arm, "O2"));
+        // x86 keeps the order of stores, which the release store keeps as well, and plain stores of Arm do not.
+        holds(&["tv", &from, &to, "--function", "send"], "1 pair: ");
+        let out = refuted(&["tv", &from, &object(arm, "weak"), "--function", "send"]);
+        assert!(out.contains("under x86tso before and aarch64 after"), "{out}");
+        let pair = |file: &str| format!("{file}:send");
+        holds(&["lift", "--pair", &pair(&from), &pair(&to)], "1 pair: ");
+        refuted(&["lift", "--pair", &pair(&from), &pair(&object(arm, "weak"))]);
+    }
+}
+
+/// What a function of machine code returns is compared where a declaration or a source says what it is.
+#[test]
+fn a_declaration_says_what_machine_code_returns() {
+    if !here("gcc-12") {
+        return;
+    }
+    let dir = Scratch::with(&[("f.c", SOURCE)]);
+    let other = ["-DORDER=memory_order_release", "-DRETURNS=3"];
+    compiles(&dir, "gcc-12", &RIGHT_WORDS, &["-O2", "-c"], "one.o");
+    compiles(&dir, "gcc-12", &other, &["-O2", "-c"], "other.o");
+    let declared = "int receive(atomic_int *data, atomic_int *flag)";
+    let (status, out, _) = dir.streams(&["tv", "one.o", "other.o", "--function", "receive"]);
+    assert!(status == 0 && out.contains("what the functions return is not compared"), "{out}");
+    let both = ["tv", "one.o", "other.o", "--function", "receive", "--signature"];
+    let (status, out, _) = dir.streams(&[&both[..], &[declared]].concat());
+    assert!(status == 1 && out.contains("the result = 3"), "{out}");
+    let (status, out, _) = dir.streams(&["tv", "one.o", "one.o", "--signature", declared]);
+    assert!(status == 0 && out.contains("5 unchanged"), "{out}");
+    for (words, message) in [
+        (["--signature", "receive(int)"], "the result is no integer"),
+        (["--signature", "double receive(int *x)"], "the result is no integer"),
+        (["--signature", "int receive"], "there is no `(`"),
+        (["--function", "receive=take"], "there is no function `take` in the file after"),
+        (["--function", "take"], "there is no pair of functions `take`"),
+    ] {
+        let (status, _, err) = dir.streams(&[&["tv", "one.o", "other.o"][..], &words].concat());
+        assert!(status == 2 && err.contains(message), "{err}");
+    }
+    compiles(&dir, "gcc-12", &RIGHT_WORDS, &["-O2", "-S"], "one.s");
+    let (status, _, err) = dir.streams(&["tv", "one.s", "other.o"]);
+    assert!(status == 2 && err.contains("needs an assembler"), "{err}");
+    let profile = ["--profile", "gcc-12-x86_64-O2", "--function", "send"];
+    let (status, out, err) = dir.streams(&[&["tv", "one.s", "other.o"][..], &profile].concat());
+    assert!(status == 0 && out.contains("1 unchanged"), "{out}{err}");
+}
+
+/// Bugs of compilers that trackers have (LLVM 56450 and 68428, and gcc 12 for Power and RISC-V): the source is compared
+/// with the code that the compiler makes of it.
+#[test]
+fn bugs_of_compilers_are_found_in_their_code() {
+    let text = "#include <stdatomic.h>
+int idle(atomic_int *y) { return atomic_fetch_add_explicit(y, 0, memory_order_relaxed); }
+int swap(volatile atomic_int *x, atomic_int *y) {
+  atomic_exchange_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acquire);
+  return atomic_load_explicit(y, memory_order_relaxed);
+}
+long failing(atomic_int *x, atomic_int *y) {
+  int want = 0;
+  atomic_compare_exchange_strong_explicit(x, &want, 7, memory_order_release, memory_order_acquire);
+  return want * 1000L + atomic_load_explicit(y, memory_order_relaxed);
+}
+int lost(atomic_int *x, atomic_int *y) {
+  int want = 0;
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  return atomic_compare_exchange_strong_explicit(
+      x, &want, 7, memory_order_acq_rel, memory_order_relaxed);
+}
+";
+    let dir = Scratch::with(&[("f.c", text)]);
+    if !here("clang-14") {
+        return;
+    }
+    let arm = ["--target=aarch64-linux-gnu", "-march=armv8.1-a", "-ffreestanding"];
+    for (compiler, words, function, others) in [
+        ("clang-14", &[][..], "idle", &["failing"][..]),
+        ("clang-14", &arm, "swap", &["idle"]),
+        ("powerpc64le-linux-gnu-gcc-12", &[], "failing", &["idle", "swap"]),
+        ("riscv64-linux-gnu-gcc-12", &[], "lost", &["idle", "swap"]),
+    ] {
+        if !here(compiler) {
+            continue;
+        }
+        compiles(&dir, compiler, words, &["-O2", "-c"], "f.o");
+        let verdict = |function: &str| {
+            let files = ["tv", "--clang", "clang-14", "f.c", "f.o"];
+            let limits = ["--accesses", "2", "--function", function];
+            dir.streams(&[&files[..], &limits].concat())
+        };
+        let (status, out, err) = verdict(function);
+        assert_eq!((status, &*err), (1, ""), "{compiler} {function}: {out}");
+        for other in others {
+            let (status, out, _) = verdict(other);
+            assert_eq!(status, 0, "{compiler} {other}: {out}");
+        }
+    }
 }
