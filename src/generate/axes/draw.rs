@@ -71,12 +71,13 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
 /// The axes on which a point is often made special, where that fits: so many times of so many. Compilers do
 /// little with constants that are all alike, with data that lies alone, and with objects of which they see
 /// only pointers.
-const OFTEN: [(Axis, usize, usize); 5] = [
+const OFTEN: [(Axis, usize, usize); 6] = [
     (Axis::Numbers, 3, 4),
     (Axis::Near, 1, 3),
     (Axis::Storage, 1, 3),
     (Axis::Between, 1, 6),
     (Axis::Operand, 1, 6),
+    (Axis::Kept, 1, 3),
 ];
 
 fn often(random: &mut Random, mut point: Point, drawn: &[Axis]) -> Point {
