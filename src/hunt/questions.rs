@@ -20,7 +20,7 @@ pub struct Question {
 }
 
 /// Every question.
-pub const QUESTIONS: [Question; 14] = [
+pub const QUESTIONS: [Question; 16] = [
     Question {
         name: "does what is between order, although it aliases nothing",
         passes: &["aarch64-ldst-opt", "arm-ldst-opt", "machine-sink", "SLPVectorizer", "DSE"],
@@ -105,6 +105,18 @@ pub const QUESTIONS: [Question; 14] = [
         name: "does the answer of an update come from the update",
         passes: &["InstCombine", "isel", "combine"],
         choices: &[(Axis::Answer, &["bit", "any-bit", "zero", "sign", "truth"])],
+        families: &[],
+    },
+    Question {
+        name: "is a load ordered that moves to its use",
+        passes: &["X86CallFrameOptimization", "PeepholeOptimizer", "isel", "combine"],
+        choices: &[(Axis::Kept, &["arguments"]), (Axis::Answer, &["bit", "zero", "sign"])],
+        families: &[],
+    },
+    Question {
+        name: "does what a thread stored stay until it reads it, although it synchronises in between",
+        passes: &["aarch64-ldst-opt", "GVN", "EarlyCSE", "JumpThreading"],
+        choices: &[(Axis::Kept, &["written"]), (Axis::Shape, &["back"])],
         families: &[],
     },
     Question {

@@ -62,6 +62,7 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
             }
         }
         point = sinking(random, point);
+        point = passing(random, point);
         if super::text(&point).is_some() {
             return often(random, point, axes);
         }
@@ -71,12 +72,13 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
 /// The axes on which a point is often made special, where that fits: so many times of so many. Compilers do
 /// little with constants that are all alike, with data that lies alone, and with objects of which they see
 /// only pointers.
-const OFTEN: [(Axis, usize, usize); 5] = [
+const OFTEN: [(Axis, usize, usize); 6] = [
     (Axis::Numbers, 3, 4),
     (Axis::Near, 1, 3),
     (Axis::Storage, 1, 3),
     (Axis::Between, 1, 6),
     (Axis::Operand, 1, 6),
+    (Axis::Kept, 1, 3),
 ];
 
 fn often(random: &mut Random, mut point: Point, drawn: &[Axis]) -> Point {
@@ -108,6 +110,20 @@ fn sinking(random: &mut Random, point: Point) -> Point {
         _ => point,
     };
     point.with(Axis::Release, fenced[random.below(fenced.len())])
+}
+
+/// Half of the time, a thread that passes what it read to a function reads twice without asking in between:
+/// only such loads can move to the call.
+fn passing(random: &mut Random, point: Point) -> Point {
+    if point.choice(Axis::Kept) != "arguments" || random.below(2) == 0 {
+        return point;
+    }
+    let shape = ["MP-open", "CoRR"][random.below(2)];
+    let point = point.with(Axis::Shape, named(Axis::Shape, shape).unwrap_or(0));
+    match super::program::is_open(shape) {
+        true => point.with(Axis::Kind, super::data::ATOMIC),
+        false => point,
+    }
 }
 
 /// Random points that differ from a point on one axis, each axis in turn.

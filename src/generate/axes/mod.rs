@@ -8,6 +8,7 @@
 mod data;
 mod draw;
 mod families;
+mod kept;
 mod near;
 mod program;
 mod stored;
@@ -74,10 +75,12 @@ pub enum Axis {
     Between,
     /// Where the number comes from that a flag is set to.
     Operand,
+    /// What becomes of a thread's values at its end.
+    Kept,
 }
 
 /// How many axes there are.
-pub const AXES: usize = 23;
+pub const AXES: usize = 24;
 
 impl Axis {
     /// Every axis, in the order of a point's numbers.
@@ -105,6 +108,7 @@ impl Axis {
         Axis::Storage,
         Axis::Between,
         Axis::Operand,
+        Axis::Kept,
     ];
 
     /// Its name, as names of tests have it.
@@ -133,6 +137,7 @@ impl Axis {
             Axis::Storage => "storage",
             Axis::Between => "between",
             Axis::Operand => "operand",
+            Axis::Kept => "kept",
         }
     }
 
@@ -162,6 +167,7 @@ impl Axis {
             Axis::Storage => stored::STORAGES.len(),
             Axis::Between => near::BETWEENS.len(),
             Axis::Operand => sync::OPERANDS.len(),
+            Axis::Kept => kept::KEPTS.len(),
         }
     }
 
@@ -191,6 +197,7 @@ impl Axis {
             Axis::Storage => stored::STORAGES.get(at),
             Axis::Between => near::BETWEENS.get(at),
             Axis::Operand => sync::OPERANDS.get(at),
+            Axis::Kept => kept::KEPTS.get(at),
         };
         name.copied().unwrap_or("")
     }

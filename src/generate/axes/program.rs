@@ -50,6 +50,7 @@ pub fn text(point: &Point) -> Option<(String, String)> {
     let mut program = Program::new(point);
     program.fits().then_some(())?;
     program.shape()?;
+    program.pass_as_arguments()?;
     let statics = program.stored()?;
     let name = point.name();
     let text = program.print(&name, &statics.concat());
@@ -138,7 +139,7 @@ impl<'p> Program<'p> {
     /// Whether the choices go together.
     fn fits(&self) -> bool {
         let atomic = self.kind == "atomic";
-        if !self.fits_flag() {
+        if !self.fits_flag() || !self.fits_kept() {
             return false;
         }
         if !has_data(self.shape) {
@@ -157,6 +158,7 @@ impl<'p> Program<'p> {
                 Axis::Member,
             ];
             return of_data.iter().all(|a| self.point.get(*a) == 0)
+                && self.choice(Axis::Kept) != "written"
                 && self.choice(Axis::Sync) != "with-data";
         }
         let value = self.choice(Axis::Value);
@@ -699,7 +701,13 @@ impl<'p> Program<'p> {
     fn put(&mut self, which: usize, n: u32) -> String {
         let numbers = self.choice(Axis::Numbers);
         let value = data::value(self.choice(Axis::Value), numbers, self.ty, n, self.at);
-        let mut out = self.store(which, &value);
+        let mut out = match self.choice(Axis::Kept) {
+            "written" => {
+                let r = self.observed(self.wide_of_data());
+                format!("{r} = {value};\n{}", self.store(which, &format!("({}){r}", self.ty.name)))
+            }
+            _ => self.store(which, &value),
+        };
         if self.alias == "bytes-between" {
             let c = self.scratch("c", "int8_t");
             let _ = writeln!(out, "*{c} = {n};");

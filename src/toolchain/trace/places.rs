@@ -57,30 +57,59 @@ pub fn flows(path: &Path, kind: FileType) -> Option<Unseen> {
 /// The program that the kernel starts for a file: the interpreter of a script, or the loader of a
 /// program.
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
+    use object::read::ReadRef;
     use object::read::elf::{FileHeader, ProgramHeader};
-    fn of<E: FileHeader<Endian = object::Endianness>>(
-        elf: &E,
-        endian: object::Endianness,
-        data: &[u8],
+    fn of<'d, E: FileHeader<Endian = object::Endianness>>(
+        data: impl ReadRef<'d>,
     ) -> Option<PathBuf> {
+        let elf = E::parse(data).ok()?;
+        let endian = elf.endian().ok()?;
         let segments = elf.program_headers(endian, data).ok()?;
         let found = segments.iter().find_map(|s| s.interpreter(endian, data).ok().flatten())?;
         Some(OsString::from_vec(found.to_vec()).into())
     }
+    let mut file = file::open(path).ok()?;
     let mut head = Vec::new();
-    let file = file::open(path).ok()?;
-    // Every known program names its interpreter in the first page.
-    file.take(1 << 16).read_to_end(&mut head).ok()?;
+    file.by_ref().take(256).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|b| *b == b'\n').next()?;
         let word = line.trim_ascii().split(|b| b.is_ascii_whitespace()).next()?;
         return Some(OsString::from_vec(word.to_vec()).into());
     }
-    if let Ok(elf) = object::elf::FileHeader64::<object::Endianness>::parse(&*head) {
-        let endian = elf.endian().ok()?;
-        return of(elf, endian, &head);
+    // A program may name its loader anywhere: patchelf writes the name behind all else.
+    let data = object::read::ReadCache::new(file);
+    of::<object::elf::FileHeader64<_>>(&data).or_else(|| of::<object::elf::FileHeader32<_>>(&data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interpreter;
+
+    /// A program for x86-64 without code, whose one segment is the name of its loader.
+    fn program(loader: &str, at: usize) -> Vec<u8> {
+        let mut bytes = vec![0; at];
+        let mut put = |to: usize, part: &[u8]| bytes[to..to + part.len()].copy_from_slice(part);
+        put(0, b"\x7fELF\x02\x01\x01");
+        // A program (2) of x86-64 (62); one program header of 56 bytes behind the header of 64.
+        put(16, &[2, 0, 62, 0, 1]);
+        put(32, &[64]);
+        put(52, &[64, 0, 56, 0, 1]);
+        // The interpreter (3): where it lies, and its size.
+        put(64, &[3]);
+        put(72, &(at as u64).to_le_bytes());
+        put(96, &(loader.len() as u64 + 1).to_le_bytes());
+        bytes.extend(loader.bytes());
+        bytes.push(0);
+        bytes
     }
-    let elf = object::elf::FileHeader32::<object::Endianness>::parse(&*head).ok()?;
-    let endian = elf.endian().ok()?;
-    of(elf, endian, &head)
+
+    #[test]
+    fn a_loader_is_found_wherever_a_program_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        for at in [120, 5 << 20] {
+            std::fs::write(&path, program("/lib/loader", at)).unwrap();
+            assert_eq!(interpreter(&path).as_deref(), Some("/lib/loader".as_ref()), "{at}");
+        }
+    }
 }

@@ -69,6 +69,8 @@ struct Builtin {
     style: Style,
     /// A fetch that gives the new value (`__atomic_add_fetch`).
     new: bool,
+    /// A compare-exchange that gives what it found (`__sync_val_compare_and_swap`).
+    found: bool,
 }
 
 const NAMES: &[&str] = &[
@@ -146,7 +148,7 @@ fn fetch(name: &str) -> Option<Fetch> {
 }
 
 fn find(name: &str) -> Option<Builtin> {
-    let builtin = |action, style| Some(Builtin { action, style, new: false });
+    let builtin = |action, style| Some(Builtin { action, style, new: false, found: false });
     if let Some(name) = name.strip_prefix("__atomic_") {
         let (core, style) = match name.strip_suffix("_n") {
             Some(core) => (core, Style::GccValue),
@@ -168,7 +170,8 @@ fn find(name: &str) -> Option<Builtin> {
                     Some(op) => (op, false),
                     None => (core.strip_suffix("_fetch")?, true),
                 };
-                Some(Builtin { action: Action::Fetch(fetch(op)?), style: by_value, new })
+                let action = Action::Fetch(fetch(op)?);
+                Some(Builtin { action, style: by_value, new, found: false })
             }
         };
     }
@@ -177,12 +180,19 @@ fn find(name: &str) -> Option<Builtin> {
             "synchronize" => builtin(Action::Fence, Style::Sync),
             "lock_test_and_set" => builtin(Action::Exchange, Style::Sync),
             "lock_release" => builtin(Action::FlagClear, Style::Sync),
+            "bool_compare_and_swap" | "val_compare_and_swap" => Some(Builtin {
+                action: Action::Cas { weak: false },
+                style: Style::Sync,
+                new: false,
+                found: name.starts_with("val"),
+            }),
             _ => {
                 let (op, new) = match name.strip_prefix("fetch_and_") {
                     Some(op) => (op, false),
                     None => (name.strip_suffix("_and_fetch")?, true),
                 };
-                Some(Builtin { action: Action::Fetch(fetch(op)?), style: Style::Sync, new })
+                let action = Action::Fetch(fetch(op)?);
+                Some(Builtin { action, style: Style::Sync, new, found: false })
             }
         };
     }
@@ -244,6 +254,7 @@ pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
     let builtin = find(name)?;
     match builtin.action {
         _ if builtin.style == Style::GccPointer => None,
+        _ if builtin.found => Some(Gives::Pointee),
         Action::Load | Action::Exchange | Action::Fetch(_) => Some(Gives::Pointee),
         Action::Cas { .. } | Action::FlagSet => Some(Gives::Truth),
         Action::Store | Action::Fence | Action::FlagFence | Action::Barrier | Action::FlagClear => {
@@ -296,7 +307,7 @@ impl Builtin {
             Action::Store | Action::Fetch(_) => (2, explicit),
             Action::Exchange => (2 + pointers, explicit),
             Action::Cas { .. } => match self.style {
-                Style::C { .. } => (3, 2 * explicit),
+                Style::C { .. } | Style::Sync => (3, 2 * explicit),
                 _ => (4, 2),
             },
             Action::Fence | Action::SignalFence => (0, usize::from(self.style != Style::Sync)),
@@ -495,12 +506,14 @@ impl Lower<'_> {
                     addr,
                     object,
                     expected: values[1].clone(),
+                    by_value: b.style == Style::Sync,
                     desired,
                     weak,
                     success: tags,
                     failure,
                 };
-                self.compare_exchange(&cas, args[1].span)
+                let (succeeds, found) = self.compare_exchange(&cas, args[1].span)?;
+                Ok(if b.found { found } else { succeeds })
             }
             Action::Fence
             | Action::FlagFence
@@ -534,7 +547,7 @@ impl Lower<'_> {
     /// Whether a compare-exchange is weak: by its name, or by an argument.
     fn is_weak(&self, style: Style, said: bool, values: &[Value], args: &[Expr]) -> Result<bool> {
         match style {
-            Style::C { .. } => Ok(said),
+            Style::C { .. } | Style::Sync => Ok(said),
             _ => match values[3].src {
                 Src::Const(c) => Ok(c != 0),
                 _ => {
@@ -677,14 +690,18 @@ impl Lower<'_> {
     }
 
     /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a
-    /// load of another one (a weak one, of any).
-    fn compare_exchange(&mut self, cas: &Cas, span: Span) -> Result<Value> {
+    /// load of another one (a weak one, of any). Gives whether it succeeded, and what it found.
+    fn compare_exchange(&mut self, cas: &Cas, span: Span) -> Result<(Value, Value)> {
         let ty = self.access_type(&cas.object, span)?;
         let (width, size) = (ty.bits(), ty.bits() / 8);
-        let expected = self.pointed(&cas.expected, span)?;
+        let expected = match cas.by_value {
+            true => None,
+            false => Some(self.pointed(&cas.expected, span)?),
+        };
         let old_expected = match &expected {
-            Place::Local(_) => self.read(&expected, span)?,
-            Place::Memory { addr, ty } => {
+            None => cas.expected.clone(),
+            Some(place @ Place::Local(_)) => self.read(place, span)?,
+            Some(Place::Memory { addr, ty }) => {
                 let tags = volatile(ty, tag::C_NA);
                 self.load(addr, ty, tags, span)?
             }
@@ -719,7 +736,7 @@ impl Lower<'_> {
             self.b.emit(inst, Op::Assume { cond: differs });
         }
         let found = self.b.result(ty.clone(), inst, old, false);
-        if let Place::Local(id) = expected
+        if let Some(Place::Local(id)) = expected
             && let Home::Register(reg) = self.vars[id].home
         {
             let found = self.convert(&found, &self.vars[id].value_type.clone())?;
@@ -729,15 +746,13 @@ impl Lower<'_> {
         self.b.emit(inst, Op::Choose { dst: chosen });
         self.b.emit(inst, Op::If { cond: chosen, yes, no });
         let mut result = self.b.result(ValueType::Bool, inst, ok, true);
-        if let Place::Memory { addr, ty } = &expected {
-            let (found, chosen) = (
-                self.b.result(found.ty, inst, old, true),
-                self.b.result(ValueType::Bool, inst, chosen, true),
-            );
+        let found = self.b.result(found.ty, inst, old, true);
+        if let Some(Place::Memory { addr, ty }) = &expected {
+            let chosen = self.b.result(ValueType::Bool, inst, chosen, true);
             self.update_expected(addr, ty, &found, &chosen, span)?;
             result.after = inst + 2;
         }
-        Ok(result)
+        Ok((result, found))
     }
 
     /// Writes the value found to memory where the compare-exchange failed.
@@ -765,7 +780,9 @@ impl Lower<'_> {
 struct Cas {
     addr: Value,
     object: Arc<Type>,
+    /// The value that it expects, or a pointer to it.
     expected: Value,
+    by_value: bool,
     desired: Value,
     weak: bool,
     success: Tags,

@@ -155,6 +155,20 @@ fn compare_exchange_with_a_local() {
 }
 
 #[test]
+fn compare_and_swap_by_value() {
+    let all = [
+        ("__sync_bool_compare_and_swap(x, 6, 9)", "U x", 1, 9),
+        ("__sync_bool_compare_and_swap(x, 5, 9)", "R x", 0, 6),
+        ("__sync_val_compare_and_swap(x, 6, 9)", "U x", 6, 9),
+        ("__sync_val_compare_and_swap(x, 5, 9)", "R x", 6, 6),
+    ];
+    for (call, event, result, memory) in all {
+        let found = cas("int l = 5", call, 0);
+        assert_eq!(found, [(event.to_string(), result, memory, 5, vec![SC])], "{call}");
+    }
+}
+
+#[test]
 fn compare_exchange_with_memory() {
     let call = "atomic_compare_exchange_strong_explicit(x, e, 9, memory_order_seq_cst, memory_order_relaxed)";
     let s = |t: &str| t.to_string();

@@ -785,7 +785,7 @@ impl Writer<'_> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return Err(Failure::unsupported("a jump on the stack").into());
         };
-        let mut d = d.clone();
+        let mut d = self.pushed_by_a_move(i, d)?;
         let named = self.decide.named_address(i);
         let pushes = ["push", "pop"].iter().any(|p| d.mnemonic.to_lowercase().starts_with(p));
         if self.world.frame.is_some() && self.target.is_x86() && pushes {
@@ -878,6 +878,25 @@ impl Writer<'_> {
             out.extend(self.updated(i)?.into_iter().map(Text::Plain));
         }
         Ok(out)
+    }
+
+    /// A push of what lies in memory as a load into the register that its slot became.
+    fn pushed_by_a_move(&self, i: usize, d: &Decoded) -> Result<Decoded, Stuck> {
+        let mut d = d.clone();
+        let Some(at) = self.pushes_memory(i) else { return Ok(d) };
+        let Some(Slot::Register(reg)) = self.slot(at) else { return Err(Stuck::NoRegister) };
+        let to = Operand::Reg(self.target.view(reg, self.target.word));
+        match self.target.arch {
+            Arch::X86 => {
+                d.mnemonic = "MOV".to_string();
+                d.operands.insert(0, to);
+            }
+            _ => {
+                d.mnemonic = "movq".to_string();
+                d.operands.push(to);
+            }
+        }
+        Ok(d)
     }
 
     /// A memory operand of x86 whose offset is an address, with a register in its place.
@@ -1064,7 +1083,9 @@ impl Writer<'_> {
     fn accessed(&mut self, i: usize, d: &Decoded) -> Result<Accessed, Stuck> {
         let facts = &self.analysis.facts[i];
         let mut at: Option<(Object, i64)> = None;
-        for a in &facts.accesses {
+        // What is pushed goes to a register.
+        let pushed = self.pushes_memory(i);
+        for a in facts.accesses.iter().filter(|a| !a.store || pushed.is_none()) {
             let here = match a.place {
                 Place::Location(loc, off) => object_at(loc, off),
                 Place::Stack(at) => match (self.world.frame, self.slot(at)) {

@@ -108,7 +108,7 @@ impl Writer<'_> {
         if self.analysis.facts[i].accesses.iter().any(|a| a.atomic) {
             return false;
         }
-        if self.moves(i).is_some() {
+        if self.moves(i).is_some() || self.pushes_memory(i).is_some() {
             return true;
         }
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
@@ -127,6 +127,20 @@ impl Writer<'_> {
             && memory_operand(d).is_some()
             && self.target.takes_general(&d.mnemonic, d.operands.iter().any(vector))
             && self.analysis.facts[i].accesses.iter().all(on_stack)
+    }
+
+    /// The slot into which an instruction of x86 pushes what it loads from elsewhere.
+    pub(super) fn pushes_memory(&self, i: usize) -> Option<i64> {
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else { return None };
+        let pushes = self.target.is_x86() && d.mnemonic.to_lowercase().starts_with("push");
+        match self.analysis.facts[i].accesses.as_slice() {
+            [load, Access { place: Place::Stack(at), store: true, .. }]
+                if pushes && !load.store && !matches!(load.place, Place::Stack(_)) =>
+            {
+                Some(*at)
+            }
+            _ => None,
+        }
     }
 
     /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
