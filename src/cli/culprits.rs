@@ -295,6 +295,17 @@ fn of_machine_code(passes: &Passes, machine: &Suspects, mut out: Culprit) -> Cul
         .flatten()
         .collect();
         out.why = format!("shown: {}", said.join("; "));
+    } else if passes.opinion == Some(Opinion::Always)
+        && passes.right_until_selection
+        && machine.kept
+        && machine.suspect().is_none()
+    {
+        out.sure = Sure::Shown;
+        out.why = format!(
+            "shown: with every pass skipped that may be, the code is wrong, the intermediate code before {} \
+             is right, and no later pass changes an instruction that accesses memory or is a barrier",
+            out.pass
+        );
     } else if let Some(opinion) = &passes.opinion {
         let supports = opinion.supports(&out.pass, &machine.selection);
         // The pass is likely if both methods agree, and only possible if they differ.

@@ -4,13 +4,17 @@
 //! It does not know who looks at it.
 
 use std::ffi::OsString;
-use std::fs::FileType;
+use std::fs::{File, FileType};
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use litmake_base::file;
+use object::Endianness;
+use object::elf::{FileHeader32, FileHeader64};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 
 use super::{Look, Unseen};
 
@@ -57,30 +61,56 @@ pub fn flows(path: &Path, kind: FileType) -> Option<Unseen> {
 /// The program that the kernel starts for a file: the interpreter of a script, or the loader of a
 /// program.
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
-    use object::read::elf::{FileHeader, ProgramHeader};
-    fn of<E: FileHeader<Endian = object::Endianness>>(
-        elf: &E,
-        endian: object::Endianness,
-        data: &[u8],
-    ) -> Option<PathBuf> {
-        let segments = elf.program_headers(endian, data).ok()?;
-        let found = segments.iter().find_map(|s| s.interpreter(endian, data).ok().flatten())?;
-        Some(OsString::from_vec(found.to_vec()).into())
-    }
+    let mut file = file::open(path).ok()?;
     let mut head = Vec::new();
-    let file = file::open(path).ok()?;
-    // Every known program names its interpreter in the first page.
-    file.take(1 << 16).read_to_end(&mut head).ok()?;
+    file.by_ref().take(SHEBANG).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|b| *b == b'\n').next()?;
         let word = line.trim_ascii().split(|b| b.is_ascii_whitespace()).next()?;
         return Some(OsString::from_vec(word.to_vec()).into());
     }
-    if let Ok(elf) = object::elf::FileHeader64::<object::Endianness>::parse(&*head) {
-        let endian = elf.endian().ok()?;
-        return of(elf, endian, &head);
-    }
-    let elf = object::elf::FileHeader32::<object::Endianness>::parse(&*head).ok()?;
+    // Tools that change a program move the name to its end.
+    let file = ReadCache::new(file);
+    loader::<FileHeader64<Endianness>>(&file).or_else(|| loader::<FileHeader32<Endianness>>(&file))
+}
+
+/// How much of a script's first line the kernel reads.
+const SHEBANG: u64 = 256;
+
+/// The loader that a program names.
+fn loader<E: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<PathBuf> {
+    let elf = E::parse(file).ok()?;
     let endian = elf.endian().ok()?;
-    of(elf, endian, &head)
+    let segments = elf.program_headers(endian, file).ok()?;
+    let found = segments.iter().find_map(|s| s.interpreter(endian, file).ok().flatten())?;
+    Some(OsString::from_vec(found.to_vec()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::interpreter;
+
+    /// `patchelf` and others put the name of the loader behind everything else.
+    #[test]
+    fn a_loader_is_found_wherever_its_name_stands() {
+        let shell = Path::new("/bin/sh");
+        let usual = interpreter(shell).expect("a shell has a loader");
+        let mut program = std::fs::read(shell).expect("there is a shell");
+        let name = usual.to_str().expect("it is text").as_bytes();
+        let at = program.windows(name.len()).position(|part| part == name).expect("it is named");
+        // The segment's place in the file, in the program header that says so.
+        let segment = (at as u64).to_le_bytes();
+        let header = program.windows(8).position(|part| part == segment).expect("a header says it");
+        program.resize(200_000, 0);
+        let end = program.len() as u64;
+        program[at..at + name.len()].fill(b'x');
+        program[header..header + 8].copy_from_slice(&end.to_le_bytes());
+        program.extend(usual.to_str().expect("it is text").bytes().chain([0]));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let moved = folder.path().join("moved");
+        std::fs::write(&moved, program).expect("it is written");
+        assert_eq!(interpreter(&moved), Some(usual));
+    }
 }
