@@ -40,13 +40,19 @@ pub struct Passes {
     /// The result of skipping passes, for the suspects on machine code.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub opinion: Option<Opinion>,
-    /// Whether, with every pass skipped that may be, all intermediate code is understood and right.
+    /// Whether all intermediate code is understood and right: of the compilation whose machine code is looked at.
     #[serde(skip)]
     pub right_until_selection: bool,
     /// The results of leaving out passes one by one, up to the first without which the code is
     /// right.
     #[serde(skip)]
     pub omitted: Vec<Omitted>,
+}
+
+impl Passes {
+    fn is_right(&self) -> bool {
+        self.guilty.is_none() && self.refused.is_none() && self.lowered.is_none()
+    }
 }
 
 /// A pass on machine code that was left out.
@@ -91,6 +97,9 @@ pub struct Guilty {
     /// Whether the code contains `undef`, which was taken to have one value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
+    /// Whether the code has the target's constructs, which were taken to order as much as any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lowered: bool,
 }
 
 /// The name of the pass if the code is wrong before all passes.
@@ -137,6 +146,7 @@ pub fn blame(
     let last = Final { arch: compiler.profile.arch, shown };
     let last = Some(&last).filter(|last| !last.shown.is_empty());
     let mut out = through(&frame, &points, court, &source, last);
+    out.right_until_selection = out.is_right();
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame, thread);
         // If the machine code is not known to be wrong, leaving out passes shows nothing.
@@ -187,8 +197,7 @@ fn with_least(
     let Ok((_, first)) = before_passes(&least, test) else { return };
     let steps = steps(&first, &dumps);
     let seen = through(&frame, &points(test, &frame, &steps), court, source, last);
-    out.right_until_selection =
-        seen.guilty.is_none() && seen.refused.is_none() && seen.lowered.is_none();
+    out.right_until_selection = seen.is_right();
     out.guilty = seen.guilty.map(|mut guilty| {
         guilty.dump_before.clear();
         guilty.dump_after.clear();
@@ -249,6 +258,7 @@ pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Gu
                 dump_before,
                 dump_after,
                 open: false,
+                lowered: lowers(step.pass),
             }));
         }
         before = Some((made, step.text));
@@ -356,6 +366,7 @@ pub fn through(
                     dump_before,
                     dump_after,
                     open: made.info.iter().any(|(key, _)| key == ir::OPEN),
+                    lowered,
                 });
                 break;
             }

@@ -167,7 +167,9 @@ pub fn suspects(dumps: &[Dump], frame: &Frame, blamed: Option<usize>) -> Option<
     let mut found = false;
     let threads = frame.threads.iter().enumerate();
     for (thread, (function, _)) in threads.filter(|(t, _)| blamed.is_none_or(|b| b == *t)) {
-        let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
+        // Before selection there are functions without blocks.
+        let is_code = |d: &&Dump| of(d.text) == Some(function) && d.text.contains("\nbb.");
+        let own = dumps.iter().filter(|d| d.machine).filter(is_code);
         let mut before: Option<BTreeSet<Vec<String>>> = None;
         let mut selected: Option<BTreeSet<Vec<String>>> = None;
         let mut text = "";
