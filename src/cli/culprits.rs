@@ -101,8 +101,10 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         let shown = &outcomes.forbidden;
         let thread = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
         let passes = blame::blame(&compiler, &test, court, shown, thread).map_err(|e| e.text())?;
-        let mut out = said(&passes);
-        if passes.guilty.is_none() && !out.pass.is_empty() {
+        let change = finding.mechanism.as_ref().map(|mechanism| mechanism.change);
+        let mut out = said(&passes, change);
+        // Code of the target is made in another way for each.
+        if passes.guilty.as_ref().is_none_or(|guilty| guilty.lowered) && !out.pass.is_empty() {
             out.target = profile.arch.name().to_string();
         }
         Ok(out)
@@ -123,10 +125,10 @@ fn of_write(
     Ok(Culprit {
         pass: guilty.pass,
         place: "intermediate code".into(),
-        sure: Sure::Likely,
+        sure: Sure::Shown,
         why: format!(
-            "likely: the code after it is the first with an instruction that writes to `{place}`, which the \
-             source only reads"
+            "shown: the code after it has an instruction that writes to `{place}`, which the source only \
+             reads, and no code before it has one"
         ),
         function: guilty.function,
         operation: gained_of_code(&guilty.before, &guilty.after),
@@ -216,8 +218,8 @@ fn sure(sure: machine::Sure) -> Sure {
     }
 }
 
-/// The answer in the words of a report.
-pub fn said(passes: &Passes) -> Culprit {
+/// The answer in the words of a report, for a bug that makes this change, if that is known.
+pub fn said(passes: &Passes, change: Option<Change>) -> Culprit {
     let mut out =
         Culprit { dumps: passes.dumps, simulated: passes.simulated, ..Culprit::default() };
     if let Some(refused) = &passes.refused {
@@ -236,7 +238,14 @@ pub fn said(passes: &Passes) -> Culprit {
             false => "intermediate code".into(),
         };
         out.sure = Sure::Shown;
-        out.why = "shown: the code after it allows the outcome, and no code before it does".into();
+        out.why = match guilty.lowered {
+            false => "shown: the code after it allows the outcome, and no code before it does",
+            true => {
+                "shown: the code after it allows the outcome, even where its fences and intrinsics \
+                     order as much as any, and no code before it does"
+            }
+        }
+        .into();
         if passes.refused.is_some() {
             out.sure = Sure::Likely;
             out.why =
@@ -255,7 +264,7 @@ pub fn said(passes: &Passes) -> Culprit {
         return out;
     }
     match &passes.machine {
-        Some(machine) => of_machine_code(passes, machine, out),
+        Some(machine) => of_machine_code(passes, machine, change, out),
         None => {
             let why = "no intermediate code allows the outcome, and no machine code was printed";
             Culprit { why: why.into(), ..out }
@@ -263,8 +272,22 @@ pub fn said(passes: &Passes) -> Culprit {
     }
 }
 
+/// Whether only instruction selection is left: the code before it is right, and all later passes keep the instructions
+/// that access memory or are barriers. A wrong value can come from others, of which few run where all are
+/// skipped that may be.
+fn is_selection(passes: &Passes, machine: &Suspects, change: Option<Change>) -> bool {
+    let is_order = change.is_some_and(|change| change != Change::Value);
+    let is_left = is_order || passes.opinion == Some(Opinion::Always);
+    is_left && passes.right_until_selection && machine.kept && machine.suspect().is_none()
+}
+
 /// The answer where only passes on machine code are left.
-fn of_machine_code(passes: &Passes, machine: &Suspects, mut out: Culprit) -> Culprit {
+fn of_machine_code(
+    passes: &Passes,
+    machine: &Suspects,
+    change: Option<Change>,
+    mut out: Culprit,
+) -> Culprit {
     let (pass, how_sure, why) = machine.verdict();
     out.pass = pass;
     out.place = "after all passes on intermediate code, in code generation".into();
@@ -295,6 +318,16 @@ fn of_machine_code(passes: &Passes, machine: &Suspects, mut out: Culprit) -> Cul
         .flatten()
         .collect();
         out.why = format!("shown: {}", said.join("; "));
+    } else if is_selection(passes, machine, change) {
+        out.sure = Sure::Shown;
+        let least = match &passes.opinion {
+            Some(Opinion::Always) => "with every pass skipped that may be, the code is wrong, ",
+            _ => "",
+        };
+        out.why = format!(
+            "shown: {least}the intermediate code that it gets is right, and no later pass changes an \
+             instruction that accesses memory or is a barrier"
+        );
     } else if let Some(opinion) = &passes.opinion {
         let supports = opinion.supports(&out.pass, &machine.selection);
         // The pass is likely if both methods agree, and only possible if they differ.

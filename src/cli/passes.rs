@@ -225,7 +225,7 @@ fn said(test: &litmus::Test, mut passes: Passes) -> (serde_json::Value, String) 
     // The machine code is examined only for findings.
     passes.machine = None;
     let text = match passes.guilty {
-        Some(_) => format!("{}:\n{}", test.name, culprits::said(&passes).lines()),
+        Some(_) => format!("{}:\n{}", test.name, culprits::said(&passes, None).lines()),
         None => String::new(),
     };
     (serde_json::json!(passes), text)

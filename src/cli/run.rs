@@ -14,7 +14,6 @@ use litmake::base::local;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
-use litmake::engine::graph::Context;
 use litmake::engine::remote::Gathered;
 use litmake::engine::run::audit::Sample;
 use litmake::engine::run::{Engine, Options};
@@ -187,7 +186,6 @@ pub fn run(args: &mut Args) -> Result<u8> {
     workspace.plan()?;
     let store = Arc::new(args.cache.open()?);
     let mut options = Options {
-        context: Context { records: Some(store.clone()), ..Context::default() },
         part: args.shard,
         fail_fast: args.fail_fast,
         ask_again: args.ask_again,
@@ -296,7 +294,7 @@ const SOMEWHERE: Duration = Duration::from_secs(60);
 
 /// The store, the options and the callbacks that a run needs besides its plan.
 pub struct Running<'a> {
-    pub store: &'a Store,
+    pub store: &'a Arc<Store>,
     pub options: Options,
     pub listener: &'a dyn Listener,
     pub baseline: Option<&'a PathBuf>,
@@ -383,7 +381,9 @@ impl Running<'_> {
         eyes: Eyes,
     ) -> Result<Option<Report>> {
         let Running { store, listener, baseline, ask, .. } = *self;
-        let options = self.options.clone();
+        let mut options = self.options.clone();
+        // Where compilers look further than before, it is kept for the next round.
+        options.context.records = Some(store.clone());
         if let Some(path) = baseline.filter(|path| !path.exists()) {
             return Err(no_baseline(path));
         }
@@ -413,7 +413,7 @@ impl Running<'_> {
         });
         let records: &dyn Records = match &gathered {
             Some(gathered) => gathered,
-            None => store,
+            None => &**store,
         };
         let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
         investigator.bugs(&mut found, &ran, ask.budget());
@@ -423,7 +423,7 @@ impl Running<'_> {
         let (mut report, origins) = found.finish();
         let (verdict, undefined) = collect::verdict(&ran, stopped);
         report.verdict = verdict;
-        report.compilers = versions::compilers(plan, workspace.compilers(), store);
+        report.compilers = versions::compilers(plan, workspace.compilers(), &**store);
         report.coverage = collect::coverage(&ran);
         investigator.devices(&mut report);
         if let Some(look) = eyes.report {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -25,12 +26,13 @@ const SETTLE: Duration = Duration::from_millis(15);
 pub fn run(
     args: &Args,
     mut workspace: Workspace,
-    store: &Store,
+    store: &Arc<Store>,
     options: Options,
     remote: &Connection,
 ) -> Result<u8> {
     // Each new plan is sent to the workers.
-    let prepare = |workspace: &mut Workspace, notes| away::prepare(remote, workspace, store, notes);
+    let prepare =
+        |workspace: &mut Workspace, notes| away::prepare(remote, workspace, &**store, notes);
     let mut prepared = prepare(&mut workspace, true)?;
     let (send, receive) = channel();
     let stop = options.context.stop.clone();

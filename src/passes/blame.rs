@@ -11,7 +11,7 @@ use super::judge::{Court, Source, State, is_wrong};
 use super::machine::{self, Change, Suspects};
 use super::omit::{self, Rest};
 use litmake_base::failure::Failure;
-use litmake_litmus::{Body, Test};
+use litmake_litmus::{Arch, Body, Test};
 use litmake_toolchain::compile::{Compiler, Frame};
 use litmake_toolchain::dumps::{Dump, list};
 use litmake_toolchain::kind::Kind;
@@ -40,10 +40,19 @@ pub struct Passes {
     /// The result of skipping passes, for the suspects on machine code.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub opinion: Option<Opinion>,
+    /// Whether all intermediate code is understood and right: of the compilation whose machine code is looked at.
+    #[serde(skip)]
+    pub right_until_selection: bool,
     /// The results of leaving out passes one by one, up to the first without which the code is
     /// right.
     #[serde(skip)]
     pub omitted: Vec<Omitted>,
+}
+
+impl Passes {
+    fn is_right(&self) -> bool {
+        self.guilty.is_none() && self.refused.is_none() && self.lowered.is_none()
+    }
 }
 
 /// A pass on machine code that was left out.
@@ -88,6 +97,9 @@ pub struct Guilty {
     /// Whether the code contains `undef`, which was taken to have one value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
+    /// Whether the code has the target's constructs, which were taken to order as much as any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lowered: bool,
 }
 
 /// The name of the pass if the code is wrong before all passes.
@@ -106,6 +118,15 @@ pub(super) fn not_llvm(compiler: &Compiler) -> Failure {
     Failure::unsupported(format!("the passes of {name}, which are not those of LLVM"))
 }
 
+/// Machine code that shows outcomes which its source forbids.
+#[derive(Clone, Copy)]
+pub struct Final<'a> {
+    /// The machine.
+    pub arch: Arch,
+    /// The outcomes.
+    pub shown: &'a [State],
+}
+
 /// Finds the pass to blame in the compilation of a test. `shown` are the final code's outcomes that
 /// the source forbids, if known: the pass has to introduce one of these. `thread` is the one to
 /// blame, if that is known: machine code of others is not looked at.
@@ -122,7 +143,10 @@ pub fn blame(
     let dumps = list(&printed);
     let steps = steps(&first, &dumps);
     let points = points(test, &frame, &steps);
-    let mut out = through(&frame, &points, court, &source, shown);
+    let last = Final { arch: compiler.profile.arch, shown };
+    let last = Some(&last).filter(|last| !last.shown.is_empty());
+    let mut out = through(&frame, &points, court, &source, last);
+    out.right_until_selection = out.is_right();
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame, thread);
         // If the machine code is not known to be wrong, leaving out passes shows nothing.
@@ -145,19 +169,40 @@ pub fn blame(
         // The passes that may be skipped are then innocent, so only the others are examined. Their
         // dumps are not those of the compilation that is reported.
         if out.opinion == Some(Opinion::Always) {
-            let profile = cross::limited(compiler.profile, 0);
-            let least = Compiler { profile: &profile, ..*compiler };
-            if let Ok((frame, printed)) = least.dumps(test) {
-                let mut limited = machine::suspects(&list(&printed), &frame, thread);
-                for change in limited.iter_mut().flat_map(|m| &mut m.changes) {
-                    change.dump_before.clear();
-                    change.dump_after.clear();
-                }
-                out.machine = limited.or(out.machine);
-            }
+            with_least(&mut out, compiler, test, court, &source, (last, thread));
         }
     }
     Ok(out)
+}
+
+/// Examines the code where every pass is skipped that may be, which is wrong, too. Only the others can be at fault.
+fn with_least(
+    out: &mut Passes,
+    compiler: &Compiler,
+    test: &Test,
+    court: &mut Court,
+    source: &Source,
+    (last, thread): (Option<&Final>, Option<usize>),
+) {
+    let profile = cross::limited(compiler.profile, 0);
+    let least = Compiler { profile: &profile, ..*compiler };
+    let Ok((frame, printed)) = least.dumps(test) else { return };
+    let dumps = list(&printed);
+    let mut machine = machine::suspects(&dumps, &frame, thread);
+    for change in machine.iter_mut().flat_map(|m| &mut m.changes) {
+        change.dump_before.clear();
+        change.dump_after.clear();
+    }
+    out.machine = machine.or(out.machine.take());
+    let Ok((_, first)) = before_passes(&least, test) else { return };
+    let steps = steps(&first, &dumps);
+    let seen = through(&frame, &points(test, &frame, &steps), court, source, last);
+    out.right_until_selection = seen.is_right();
+    out.guilty = seen.guilty.map(|mut guilty| {
+        guilty.dump_before.clear();
+        guilty.dump_after.clear();
+        guilty
+    });
 }
 
 /// Leaves out the passes that changed accesses, one by one, until the code is right: first the one
@@ -213,6 +258,7 @@ pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Gu
                 dump_before,
                 dump_after,
                 open: false,
+                lowered: lowers(step.pass),
             }));
         }
         before = Some((made, step.text));
@@ -260,14 +306,15 @@ pub fn points<'a>(test: &'a Test, frame: &'a Frame, dumps: &[Dump<'a>]) -> Vec<P
     .collect()
 }
 
-/// Finds the first point at which the code is wrong.
+/// Finds the first point at which the code is wrong. Wrong code allows an outcome of the final code, if that is known.
 pub fn through(
     frame: &Frame,
     points: &[Point],
     court: &mut Court,
     source: &Source,
-    shown: &[State],
+    last: Option<&Final>,
 ) -> Passes {
+    let shown = last.map_or(&[][..], |last| last.shown);
     let mut out = Passes::default();
     let simulated = court.simulated();
     let mut before: Option<Test> = None;
@@ -282,7 +329,7 @@ pub fn through(
         let made = (point.made)();
         // From here on, fences and intrinsics stand for memory orders. The target's instructions
         // order at least as much, so code that forbids the outcome clears the passes before it, and
-        // code that allows the outcome says nothing.
+        // code that allows the outcome says nothing, unless it does so with the strongest orders, too.
         lowered |= lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref());
         let found = made.and_then(|made| {
             let verdict = court.judge(source, &made)?;
@@ -294,7 +341,11 @@ pub fn through(
                 out.lowered = Some(Refused { pass, why });
                 break;
             }
-            Ok((_, Some(outcomes))) if lowered && is_shown(&outcomes, shown) => {
+            Ok((made, Some(outcomes)))
+                if lowered
+                    && is_shown(&outcomes, shown)
+                    && !last.is_some_and(|last| is_lost(&made, court, source, last)) =>
+            {
                 let why = "its fences and intrinsics can mean more on the target".into();
                 out.lowered = Some(Refused { pass, why });
                 break;
@@ -315,6 +366,7 @@ pub fn through(
                     dump_before,
                     dump_after,
                     open: made.info.iter().any(|(key, _)| key == ir::OPEN),
+                    lowered,
                 });
                 break;
             }
@@ -326,6 +378,16 @@ pub fn through(
     }
     out.simulated = court.simulated() - simulated;
     out
+}
+
+/// Whether code that was rewritten for a target allows an outcome of the final code even where each fence and each
+/// intrinsic orders as much as any. It says nothing of machines that order accesses without either.
+fn is_lost(made: &Test, court: &mut Court, source: &Source, last: &Final) -> bool {
+    let verdict = match last.arch {
+        Arch::X86 | Arch::X86_64 => return false,
+        _ => court.judge(source, &ir::strongest(made)),
+    };
+    verdict.is_ok_and(|verdict| is_wrong(&verdict) && is_shown(&verdict.positive, last.shown))
 }
 
 /// The functions that differ between two modules.

@@ -3,6 +3,7 @@
 //! It does not know passes or models.
 
 use litmake_isa::llvm::module::Module;
+use litmake_isa::llvm::strong;
 use litmake_isa::llvm::thread::{Given, thread};
 use litmake_lang::compiled::{Kept, compose};
 use litmake_litmus::{Arch, Body, Features, Test};
@@ -45,4 +46,17 @@ pub fn test_of(source: &Test, frame: &Frame, modules: &[&Module]) -> Result<Test
         out.info.push((OPEN.to_string(), "undef and poison are 0".to_string()));
     }
     Ok(out)
+}
+
+/// The same test with each barrier and each ordered access as strong as a target can make it.
+pub fn strongest(test: &Test) -> Test {
+    let mut out = test.clone();
+    for body in &mut out.threads {
+        if let Body::Asm(lines) = body {
+            for line in lines {
+                line.text = strong::strongest(&line.text);
+            }
+        }
+    }
+    out
 }

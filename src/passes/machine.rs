@@ -20,6 +20,9 @@ use litmake_toolchain::dumps::Dump;
 pub struct Suspects {
     /// The pass of instruction selection.
     pub selection: String,
+    /// Whether all later passes kept the names of the instructions that access memory or are barriers, and their order.
+    #[serde(skip)]
+    pub kept: bool,
     /// The later passes that changed accesses, in order.
     pub changes: Vec<Change>,
 }
@@ -160,18 +163,23 @@ impl Suspects {
 /// The effects of passes on machine code on the threads of a test, or on the one to blame; `None` if
 /// nothing was printed.
 pub fn suspects(dumps: &[Dump], frame: &Frame, blamed: Option<usize>) -> Option<Suspects> {
-    let mut out = Suspects::default();
+    let mut out = Suspects { kept: true, ..Suspects::default() };
     let mut found = false;
     let threads = frame.threads.iter().enumerate();
     for (thread, (function, _)) in threads.filter(|(t, _)| blamed.is_none_or(|b| b == *t)) {
-        let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
+        // Before selection there are functions without blocks.
+        let is_code = |d: &&Dump| of(d.text) == Some(function) && d.text.contains("\nbb.");
+        let own = dumps.iter().filter(|d| d.machine).filter(is_code);
         let mut before: Option<BTreeSet<Vec<String>>> = None;
+        let mut selected: Option<BTreeSet<Vec<String>>> = None;
         let mut text = "";
         let mut ran: BTreeMap<&str, usize> = BTreeMap::new();
         for dump in own {
             let times = ran.entry(dump.pass).or_default();
             *times += 1;
-            let after = paths(dump.text);
+            let names = paths(dump.text, name);
+            out.kept &= *selected.get_or_insert_with(|| names.clone()) == names;
+            let after = paths(dump.text, access);
             match before {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
                 Some(old) if old != after => {
@@ -244,9 +252,9 @@ struct Block {
 /// How many paths through a function are compared.
 const PATHS: usize = 256;
 
-/// The accesses and barriers along each path through a function. A path visits a block once, so
-/// that it takes no loop twice.
-fn paths(text: &str) -> BTreeSet<Vec<String>> {
+/// The accesses and barriers along each path through a function, as `told` gives them. A path visits a block
+/// once, so that it takes no loop twice.
+fn paths(text: &str, told: fn(&str) -> Option<String>) -> BTreeSet<Vec<String>> {
     let mut blocks: BTreeMap<usize, Block> = BTreeMap::new();
     let mut order: Vec<usize> = Vec::new();
     for line in text.lines() {
@@ -257,7 +265,7 @@ fn paths(text: &str) -> BTreeSet<Vec<String>> {
         } else if let Some(block) = order.last().and_then(|n| blocks.get_mut(n)) {
             match line.strip_prefix("successors:") {
                 Some(list) => block.next.extend(list.split("%bb.").skip(1).filter_map(number)),
-                None => block.accesses.extend(access(line)),
+                None => block.accesses.extend(told(line)),
             }
         }
     }
@@ -296,18 +304,35 @@ fn slotless(line: &str) -> &str {
 /// Marks an access whose result is dropped.
 pub(crate) const DROPPED: &str = ", its result dropped into the zero register";
 
-fn access(line: &str) -> Option<String> {
-    let (code, memory) = match line.split_once(" :: ") {
-        Some((code, memory)) => (code, memory),
-        None => (line, ""),
-    };
-    let (results, rest) = match code.split_once(" = ") {
-        Some((results, rest)) => (results, rest),
-        None => ("", code),
-    };
+/// The parts of a line of machine code.
+struct Parts<'a> {
+    results: &'a str,
+    /// The instruction without its results.
+    rest: &'a str,
+    /// The name of the instruction.
+    name: &'a str,
+    barrier: bool,
+    /// The memory operands.
+    kinds: Vec<String>,
+}
+
+fn parts(line: &str) -> Option<Parts<'_>> {
+    let (code, memory) = line.split_once(" :: ").unwrap_or((line, ""));
+    let (results, rest) = code.split_once(" = ").unwrap_or(("", code));
     let name = rest.split([' ', ',']).find(|w| w.starts_with(|c: char| c.is_ascii_uppercase()))?;
     let barrier = BARRIERS.iter().any(|b| name.contains(b));
-    let kinds: Vec<String> = memory_kinds(memory);
+    Some(Parts { results, rest, name, barrier, kinds: memory_kinds(memory) })
+}
+
+/// The name of an instruction that accesses memory or is a barrier.
+fn name(line: &str) -> Option<String> {
+    let parts = parts(line)?;
+    (parts.barrier || !parts.kinds.is_empty()).then(|| parts.name.to_string())
+}
+
+/// An access or a barrier: its kind, order and size.
+fn access(line: &str) -> Option<String> {
+    let Parts { results, rest, name, barrier, kinds } = parts(line)?;
     if kinds.is_empty() {
         return barrier.then(|| {
             rest.split(" implicit").next().unwrap_or(rest).trim_end_matches(',').to_string()
@@ -434,15 +459,15 @@ mod tests {
             "bb.1 (%ir-block.1):\n; predecessors: %bb.0\n  successors: %bb.2(0x8)\n{store}"
         );
         let third = format!("\n64B\tbb.2:\n{}", load("%ir.b"));
-        let plain = paths(&text(&[&first, &second, &third]));
+        let plain = paths(&text(&[&first, &second, &third]), access);
         assert_eq!(plain.len(), 2, "{plain:?}");
-        assert_eq!(plain, paths(&text(&[&first, &third, &second])));
+        assert_eq!(plain, paths(&text(&[&first, &third, &second]), access));
         // The end is doubled.
         let tail = format!("bb.1:\n{store}{}", load("%ir.b"));
-        assert_eq!(plain, paths(&text(&[&first, &tail, &third])));
+        assert_eq!(plain, paths(&text(&[&first, &tail, &third]), access));
         // A load that moves above the store is another order.
         let moved = format!("bb.1:\n{}{store}", load("%ir.b"));
-        assert_ne!(plain, paths(&text(&[&first, &moved, &third])));
+        assert_ne!(plain, paths(&text(&[&first, &moved, &third]), access));
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl<'a> Survey<'a> {
         if let Some(histories) = self.histories(test) {
             let source = court.source(test).map_err(Failure::from)?;
             let frame = self.compiler.frame_of(test)?;
-            let out = through(&frame, &together(test, &frame, &histories), court, &source, &[]);
+            let out = through(&frame, &together(test, &frame, &histories), court, &source, None);
             if out.guilty.is_none() && out.refused.is_none() {
                 return Ok(out);
             }
@@ -201,7 +201,7 @@ pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes
         // No pass ran that could change something, as at -O0 of old versions.
         _ => return blame(compiler, test, court, &[], None),
     }
-    let out = through(&frame, &points(test, &frame, &dumps), court, &source, &[]);
+    let out = through(&frame, &points(test, &frame, &dumps), court, &source, None);
     match out.guilty {
         Some(_) => blame(compiler, test, court, &[], None),
         None => Ok(out),

@@ -264,7 +264,8 @@ impl<'a> Issue<'a> {
     fn parts(&self, page: &mut Page) {
         let f = self.finding;
         let mut lines = Vec::new();
-        for clash in &f.clash {
+        // Of a reduced test the code is shown as it is; the parts are those of the test before.
+        for clash in f.clash.iter().filter(|_| f.reduced.is_none()) {
             lines.push(format!("{}: {}", clash.part, clash.source));
             lines.extend(clash.code.iter().map(|(profile, code)| format!("    {profile}: {code}")));
         }

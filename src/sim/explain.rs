@@ -139,6 +139,10 @@ impl Deriver<'_> {
         self.open.remove(&(node, a, b));
         let inner = inner?;
         let Some(name) = name.filter(|_| !inner.is_empty()) else { return Some(inner) };
+        // From an event to itself only the way there says something.
+        if a == b && inner.len() > 1 {
+            return Some(inner);
+        }
         if inner.iter().all(|e| e.named) || inner.iter().all(|e| e.label == name) {
             return Some(inner);
         }

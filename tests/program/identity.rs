@@ -584,6 +584,8 @@ fn a_pass_that_is_shown_is_part_of_title_and_identity() {
         ("unread", "InstCombinePass"),
         ("dropped", "aarch64-dead-defs"),
         ("idempotent", "InstCombinePass"),
+        ("reordered", "atomic-expand"),
+        ("constant", "atomic-expand"),
     ];
     for (name, pass) in shown {
         let Some(bug) = BUGS.iter().find(|bug| bug.name == name).filter(|bug| here(bug)) else {

@@ -711,5 +711,5 @@ fn writes_and_wrong_values_have_passes_too() {
     let found = pass("clang-16-aarch64be-armv8.4-a-O2", HALVES);
     let name = found["pass"].as_str().unwrap_or_default();
     assert!(name.contains("Instruction Selection"), "{found:#}");
-    assert_eq!(found["sure"], "likely", "{found:#}");
+    assert_eq!(found["sure"], "shown", "{found:#}");
 }

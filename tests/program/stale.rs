@@ -559,6 +559,29 @@ exec gcc \"$@\"
     assert_eq!(told.said.matches(error).count(), 1, "{}", told.said);
 }
 
+/// Commands that make a pipeline of their own go on where a compiler looks further for some tests, or does not work in
+/// namespaces of its own.
+#[test]
+fn a_compiler_that_looks_further_is_asked_again_by_commands_too() {
+    for script in [
+        "if grep -q -e seq_cst -e SEQ_CST test.c 2>/dev/null; then cat %/flags > /dev/null; fi",
+        "case $(cat /proc/self/uid_map) in *4294967295*) ;; *) exit 1;; esac",
+    ] {
+        let place = Place::new(WRAPPED);
+        place.write("flags", "");
+        place.write("cc.sh", &format!("#!/bin/sh\n{script}\nexec gcc \"$@\"\n"));
+        let args = ["check", "--cache", "cache", "--profile", "profiles/mine.yaml", "sb.litmus"];
+        for round in 0..2 {
+            let (status, said) = place.0.litmake(&args);
+            assert_eq!(status, 0, "{script} {round}: {said}");
+            let further = said.matches("looks further").count();
+            assert!(further <= 1 - round, "{script} {round}: {said}");
+        }
+        place.write("flags", "other");
+        assert_eq!(place.0.litmake(&args).0, 0);
+    }
+}
+
 #[test]
 fn what_did_not_change_starts_nothing() {
     if !here("strace") {

@@ -2,7 +2,7 @@
 //!
 //! `lex` has the tokens, `types` the types, `access` what instructions access, `lower` their meaning. A thread is one function without
 //! parameters whose calls are inlined and whose stack slots are locations: `module` reads functions,
-//! and `thread` makes threads of them. Where the language gives a choice (`undef`, `poison`, what a
+//! and `thread` makes threads of them. `strong` has the strongest reading of a line. Where the language gives a choice (`undef`, `poison`, what a
 //! race reads), one value stands for all: the outcomes are some of those that the code has. It does
 //! not know models or passes.
 
@@ -10,6 +10,7 @@ pub mod access;
 pub mod lex;
 mod lower;
 pub mod module;
+pub mod strong;
 pub mod thread;
 pub mod types;
 
