@@ -119,6 +119,7 @@ fn operand(field: Field, word: u32, at: u64) -> Operand {
 fn flow(row: &Row, word: u32) -> Flow {
     match row.does {
         Does::Trap => Flow::Trap,
+        _ if is_trap(row, word) => Flow::Trap,
         Does::Branch(..) | Does::BranchZero(_) => Flow::Branch,
         Does::Jump(false) => Flow::Jump,
         Does::Jump(true) => Flow::Call,
@@ -131,11 +132,18 @@ fn flow(row: &Row, word: u32) -> Flow {
     }
 }
 
+/// Whether it is the instruction that assemblers call `ud`: an exchange that puts what it reads where its
+/// address is, which machines refuse.
+fn is_trap(row: &Row, word: u32) -> bool {
+    row.name == "amswap.w" && rd(word) == rj(word) && rk(word) == 1
+}
+
 /// The aliases that assemblers have.
 fn plain(insn: Decoded, word: u32) -> Decoded {
     let reg = |number| Operand::Reg(name(number));
     let (mnemonic, operands) = match insn.mnemonic.as_str() {
         "andi" if word & 0x3f_ffff == 0 => ("nop", vec![]),
+        "amswap.w" if insn.flow == Flow::Trap => ("ud", vec![Operand::Imm(rd(word).into())]),
         "or" if rk(word) == 0 => ("move", vec![reg(rd(word)), reg(rj(word))]),
         "jirl" if insn.flow == Flow::Return => ("ret", vec![]),
         "jirl" if rd(word) == 0 && word >> 10 & 0xffff == 0 => ("jr", vec![reg(rj(word))]),

@@ -47,6 +47,7 @@ fn turned(insn: Insn) -> Insn {
 
 const PSEUDO: &[Pseudo] = &[
     ("nop", &[], |i| does(i, Does::Nothing)),
+    ("ud", &[Field::Unsigned(0, 5)], |i| does(i, Does::Trap)),
     ("ret", &[], |i| Insn { rj: RA, ..does(i, Does::JumpRegister) }),
     ("jr", &[Field::Rj], |i| does(i, Does::JumpRegister)),
     ("move", R2, |i| Insn { rk: Some(ZERO), ..does(i, Does::Op2(Op2::Bin(BinOp::Or), 64)) }),

@@ -44,6 +44,7 @@ const WORDS: &[(&str, u32)] = &[
     ("bltu $r4,$r5,0x100c", 0x68000c85),
     ("bgeu $r4,$r5,0x100c", 0x6c000c85),
     ("break 0", 0x002a0000),
+    ("ud 0", 0x38600400),
     ("syscall 1", 0x002b0001),
     ("dbar 20", 0x38720014),
     ("dbar 1792", 0x38720700),
@@ -160,6 +161,7 @@ fn where_control_goes() {
         ("jr $r12", Flow::JumpRegister),
         ("jirl $r1,$r12,16", Flow::CallRegister),
         ("break 0", Flow::Trap),
+        ("ud 0", Flow::Trap),
         ("dbar 20", Flow::Next),
     ] {
         let (_, word) = WORDS.iter().find(|(text, _)| *text == expected).expect(expected);
