@@ -185,7 +185,7 @@ fn refused(failure: &Failure) -> Ended {
 
 fn run(args: &Args) -> std::result::Result<u8, Ended> {
     if let [before, after] = &args.pair[..] {
-        let parts = |word: &'_ str| match word.rsplit_once(':') {
+        let parts = |word: &str| match word.rsplit_once(':') {
             Some((file, function)) => Ok((PathBuf::from(file), function.to_string())),
             None => Err(input(
                 Diag::new(format!("--pair {word}: the form is FILE:FUNCTION"))
