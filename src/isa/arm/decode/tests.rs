@@ -90,6 +90,8 @@ fn flow() {
     assert_eq!(flow(0xe12f_ff33), Flow::CallRegister);
     assert_eq!(flow(0xe8bd_8010), Flow::Return);
     assert_eq!(flow(0x08bd_8010), Flow::MayReturn);
+    // LDMDB R11,{R11,SP,PC}, as code with frame pointers returns.
+    assert_eq!(flow(0xe91b_a800), Flow::Return);
     assert_eq!(flow(0xe49d_f004), Flow::Return);
     assert_eq!(flow(0xe1a0_f00e), Flow::Return);
     assert_eq!(flow(0xe08f_f103), Flow::JumpRegister);
