@@ -258,7 +258,7 @@ impl Code {
             None => variables(image, &flags),
         };
         let bound = Bound { image, function: call.function.to_string(), params, foreign, globals };
-        let lifted = lifted(&bound, 0, call.profile, &flags, (call.unit, call.array))?;
+        let lifted = lifted(&bound, 0, call.profile, &flags, call.unit, call.array)?;
         let uses = |name: &String| {
             lifted.addresses.contains(name) || lifted.accesses.iter().any(|a| a.0 == *name)
         };
@@ -374,9 +374,8 @@ impl Code {
         let flags = flags(asked.profile, asked.known);
         let unit = |name: &str| types.map_or(1, |t| unit_of(t, name));
         let array = |name: &str| types.is_none_or(|t| is_array(t, name));
-        let lift = |(thread, b): (usize, &Bound)| {
-            lifted(b, thread, asked.profile, &flags, (&unit, &array))
-        };
+        let lift =
+            |(thread, b): (usize, &Bound)| lifted(b, thread, asked.profile, &flags, &unit, &array);
         bound.iter().enumerate().map(lift).collect()
     }
 
@@ -502,7 +501,8 @@ fn lifted(
     thread: usize,
     profile: Option<&Profile>,
     flags: &BTreeMap<String, u64>,
-    (unit, array): (&dyn Fn(&str) -> u64, &dyn Fn(&str) -> bool),
+    unit: &dyn Fn(&str) -> u64,
+    array: &dyn Fn(&str) -> bool,
 ) -> Result<Lifted, Failure> {
     let chosen = profile.map(machine::chosen).unwrap_or_default();
     let given = Given {

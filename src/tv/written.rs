@@ -35,7 +35,7 @@ pub struct Written {
 const FENCED_LOAD: &[&str] = &["{fence}", "{load}", "{fence}"];
 const FENCED_STORE: &[&str] = &["{fence}", "{store}", "{fence}"];
 
-const ALL: [&Written; 7] = [
+const ALL: [&Written; 8] = [
     &Written {
         arch: Arch::AArch64,
         loads: [Some("B"), Some("H"), Some(""), Some("")],
@@ -149,6 +149,20 @@ const ALL: [&Written; 7] = [
         fence: "sync",
         release: Some("sync"),
         acquire: Some("sync"),
+    },
+    &Written {
+        arch: Arch::LoongArch,
+        loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
+        stores: [Some("b"), Some("h"), Some("w"), Some("d")],
+        load: "ld.{s} {to},{at},0",
+        store: "st.{s} {value},{at},0",
+        strong_load: FENCED_LOAD,
+        strong_store: FENCED_STORE,
+        add: &["amadd_db.{s} {to},{value},{at}"],
+        adds_from: 4,
+        fence: "dbar 0",
+        release: Some("dbar 18"),
+        acquire: Some("dbar 20"),
     },
 ];
 

@@ -165,12 +165,12 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
         out.push_str(";\n");
     }
     for f in &test.helpers {
-        out.push('\n');
+        leave_line(&mut out);
         out.push_str(&emit_helper(test, f, &named, options));
     }
     for body in &test.threads {
         if let Body::C(f) = body {
-            out.push('\n');
+            leave_line(&mut out);
             out.push_str(&emit_body(f, &options.function_name(&f.name), &named, options));
         }
     }
@@ -178,6 +178,13 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
         let _ = writeln!(out, "#undef {}", s.tag);
     }
     out
+}
+
+/// Ends a part with one empty line.
+fn leave_line(out: &mut String) {
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
 }
 
 /// Functions through which code outside the unit reads and writes a static variable, so that it is
