@@ -132,19 +132,27 @@ impl Word {
     }
 }
 
-/// The rows with an encoding that fits a word; the first whose fields have values that they can have counts.
+/// The row with an encoding that fits a word; the first whose fields have values that they can have counts.
 pub fn decode(set: Set, word: u32, at: u64, block: Option<Cond>) -> Option<(&'static Row, Fields)> {
     type Table = Vec<(&'static Row, &'static Code)>;
-    static TABLES: OnceLock<[Table; 3]> = OnceLock::new();
+    // By the bits of which most encodings fix several.
+    static TABLES: OnceLock<[Vec<Table>; 3]> = OnceLock::new();
+    let low = |set| if set == Set::T16 { 8 } else { 20 };
     let tables = TABLES.get_or_init(|| {
         [Set::A32, Set::T32, Set::T16].map(|set| {
             let codes =
                 |row: &'static Row| row.codes.iter().copied().flatten().map(move |c| (row, c));
-            let fits = |code: &Code| code.set == set || (code.set == Set::Both && set != Set::T16);
-            all().flat_map(codes).filter(|(_, code)| fits(code)).collect()
+            let fits = |code: &Code, byte: u32| {
+                let Pattern { mask, value } = code.fixed;
+                let is_of = code.set == set || (code.set == Set::Both && set != Set::T16);
+                is_of && (byte << low(set) ^ value) & mask & 0xff << low(set) == 0
+            };
+            let table = |byte| all().flat_map(codes).filter(|(_, code)| fits(code, byte)).collect();
+            (0..=0xff).map(table).collect()
         })
     });
-    tables[set as usize].iter().filter(|(_, code)| code.fixed.is(word)).find_map(|(row, code)| {
+    let table = &tables[set as usize][(word >> low(set)) as usize & 0xff];
+    table.iter().filter(|(_, code)| code.fixed.is(word)).find_map(|(row, code)| {
         let w = code.word(word, set != Set::A32, at, block);
         Some((*row, row.fields(code, &w)?))
     })

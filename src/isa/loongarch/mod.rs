@@ -38,13 +38,7 @@ impl Isa for LoongArch {
         let labels = Labels::new(source, lines)?;
         let mut insns = Vec::with_capacity(lines.len());
         for line in lines {
-            insns.push(read::line(&line.text).map_err(|refusal| {
-                let diag = Diag::at(source, line.span, refusal.message);
-                match refusal.help {
-                    Some(help) => diag.help(help),
-                    None => diag,
-                }
-            })?);
+            insns.push(read::line(&line.text).map_err(|r| r.at(source, line.span))?);
         }
         let mut all = insns.iter().enumerate();
         let has_calls = all.any(|(at, insn)| insn.as_ref().is_some_and(|i| links(i, at, &labels)));

@@ -4,22 +4,9 @@
 use super::insn::{Imm, Insn};
 use super::regs::{self, R, RA, ZERO};
 use super::table::{Does, Field, Op2, ROWS, Row};
+use crate::lex::Refusal;
 use crate::microcode::parse_int;
-use litmake_base::diag::nearest;
 use litmake_ops::BinOp;
-
-/// Why a line is no instruction: the message and what to do.
-#[derive(Debug)]
-pub struct Refusal {
-    pub message: String,
-    pub help: Option<String>,
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal { message, help: None }
-    }
-}
 
 type Read<T> = Result<T, Refusal>;
 
@@ -127,10 +114,10 @@ impl<'a> Words<'a> {
                 )
                 .into())
             }
-            (Does::Relative, Imm::Int(_)) => Err(Refusal {
-                message: format!("`{}` with a number has no meaning in a litmus test", self.name),
-                help: Some("name a location, as in la.local $a0,x".to_string()),
-            }),
+            (Does::Relative, Imm::Int(_)) => {
+                let what = format!("`{}` with a number has no meaning in a litmus test", self.name);
+                Err(Refusal::new(what).help("name a location, as in la.local $a0,x"))
+            }
             (_, Imm::Int(_)) | (Does::Relative, Imm::Upper(..)) | (Does::Load(..), _) => Ok(insn),
             (Does::Store(_) | Does::Op2(Op2::Bin(BinOp::Add), 64), Imm::Lower) => Ok(insn),
             _ => Err(format!("`{}` takes no such part of an address", self.name).into()),
@@ -264,11 +251,8 @@ fn written(fields: &[Field]) -> String {
 fn unknown(name: &str) -> Refusal {
     let pseudo = PSEUDO.iter().map(|(name, ..)| *name);
     let names = ROWS.iter().map(|row| row.name).chain(pseudo);
-    let near = nearest(name, names.chain(CONSTANTS.iter().chain(ADDRESSES).copied()));
-    Refusal {
-        message: format!("unknown LoongArch instruction `{name}`"),
-        help: near.map(|near| format!("did you mean `{near}`?")),
-    }
+    let known = names.chain(CONSTANTS.iter().chain(ADDRESSES).copied());
+    Refusal::unknown("LoongArch", name, known)
 }
 
 fn symbol(text: &str) -> Read<(String, i64)> {
