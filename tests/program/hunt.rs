@@ -31,11 +31,11 @@ fn a_hunt_goes_on_where_it_was_and_is_the_same_for_the_same_seed() {
         return;
     }
     let s = Scratch::with(&[]);
-    let (status, json) = hunt(&s, &[&SMALL[..], &["--state", "whole", "--rounds", "3"]].concat());
-    assert_eq!(status, 0, "{json}");
-    assert_eq!(json["hunt"]["rounds"], 3);
+    // Whether these tests show bugs of the compiler is another question, and the status says it.
+    let (found, json) = hunt(&s, &[&SMALL[..], &["--state", "whole", "--rounds", "3"]].concat());
+    assert_eq!(json["hunt"]["rounds"], 3, "status {found}");
     assert_eq!(json["hunt"]["tests"], 18);
-    assert_eq!(json["report"]["findings"], serde_json::json!([]));
+    assert_eq!(found, i32::from(json["report"]["findings"] != serde_json::json!([])));
     assert!(json["hunt"]["sequences"]["X86_64"].as_u64().unwrap() > 20);
     hunt(&s, &[&SMALL[..], &["--state", "parts", "--rounds", "1"]].concat());
     assert_ne!(kept(&s, "parts"), kept(&s, "whole"));
@@ -43,7 +43,7 @@ fn a_hunt_goes_on_where_it_was_and_is_the_same_for_the_same_seed() {
     assert_eq!(kept(&s, "parts"), kept(&s, "whole"));
     // There is nothing left to do, which is said as before.
     let (status, _) = hunt(&s, &[&SMALL[..], &["--state", "parts", "--rounds", "3"]].concat());
-    assert_eq!(status, 0);
+    assert_eq!(status, found);
     assert_eq!(kept(&s, "parts"), kept(&s, "whole"));
     let other = [&SMALL[..4], &["--seed", "6", "--state", "other", "--rounds", "1"]].concat();
     hunt(&s, &other);
