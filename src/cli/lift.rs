@@ -128,18 +128,18 @@ pub struct Args {
 pub struct CodeArgs {
     /// The value of a variable that the code reads, such as __aarch64_have_lse_atomics=1. The
     /// variable is then no location
-    #[arg(long, value_name = "NAME=N", value_parser = common::parameter::<u64>)]
+    #[arg(long, value_name = "NAME=N", hide_short_help = true, value_parser = common::parameter::<u64>)]
     pub known: Vec<(String, u64)>,
 
-    /// The effect that calls of a function are taken to have, in place of its code: `nothing` (it accesses no memory and
-    /// gives 0), `never` (it does not return), or the number that it gives. Functions that end the program
-    /// (abort, __assert_fail) never return, and those that write to files or wait (printf, g_log, poll) do
-    /// nothing, unless this says otherwise; the test names them
+    /// The effect that calls of a function are taken to have, in place of its code
+    ///
+    /// `nothing` (it accesses no memory and gives 0), `never` (it does not return), or the number that it gives.
+    /// Functions that end the program (abort, __assert_fail) never return, and those that write to files or wait
+    /// (printf, g_log, poll) do nothing, unless this says otherwise; the test names them.
     #[arg(long, value_name = "NAME=nothing|never|N", value_parser = stub)]
     pub call: Vec<(String, Stub)>,
 
     /// The profile whose assembler reads assembly, and whose target says what the machine has
-    /// (`litmake list profiles` lists them)
     #[arg(short, long, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     pub profile: Option<String>,
 }

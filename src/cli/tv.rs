@@ -48,7 +48,6 @@ use super::{common, completions};
   litmake tv f.c f.ll                           what a compiler made of C
   litmake tv f.c f.s --profile gcc-12-aarch64   the same of its assembly; also f.ll f.o, f.o f.so
   litmake tv x86.o arm.o --signature 'int f(int *x)'   code and what a translator made of it
-  litmake tv --model rc11 change.ll             by the model of C11
   litmake tv --json - < change.ll               for programs")]
 pub struct Args {
     /// One file with `@src` and `@tgt`, or two files, before and after: LLVM's intermediate code, C or C++, assembly
@@ -56,37 +55,40 @@ pub struct Args {
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     inputs: Vec<PathBuf>,
 
-    /// Compare only the functions of this name; of `@src1`, it is `src1`. With `=`, functions of different names
+    /// Compare only the functions of this name; with `=`, functions of different names
+    ///
+    /// The name of `@src1` is `src1`.
     #[arg(long, value_name = "NAME[=AFTER]")]
     function: Vec<String>,
 
     #[command(flatten)]
     limits: Limits,
 
-    /// The change is what these passes of `opt` do to the one file, in the notation of `opt -passes`
+    /// The change is what these passes do to the one file, as `opt -passes` has them
     #[arg(long, value_name = "LIST")]
     passes: Option<String>,
 
     /// The `opt` that runs the passes [default: opt, or the newest opt-N]
-    #[arg(long, requires = "passes", value_name = "PROGRAM")]
+    #[arg(long, requires = "passes", value_name = "PROGRAM", hide_short_help = true)]
     tool: Option<String>,
 
     /// The clang that reads C [default: clang, or the newest clang-N]
     #[arg(long, value_name = "PROGRAM")]
     clang: Option<String>,
 
-    /// The parameters and the result of a function of machine code, as C declares them: `int take(int *x, long n)`.
-    /// Beside C or intermediate code, they are known. Otherwise all parameters are pointers, and what the function
-    /// returns is not compared
+    /// What a function of machine code takes and returns, as C declares it
+    ///
+    /// For example `int take(int *x, long n)`. Beside C or intermediate code, it is known. Otherwise all parameters are
+    /// pointers, and what the function returns is not compared.
     #[arg(long, value_name = "DECLARATION")]
     signature: Vec<String>,
 
-    /// A library or an object with functions that machine code calls, such as libgcc.a
-    #[arg(long, value_name = "FILE")]
+    /// A library with functions that machine code calls, such as libgcc.a
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     library: Vec<PathBuf>,
 
     /// The model of machine code [default: that of its instruction set]
-    #[arg(long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
+    #[arg(long, value_name = "FILE|NAME", hide_short_help = true, add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
 
     #[command(flatten)]
@@ -104,8 +106,9 @@ pub struct Args {
 /// The model, and the contexts that are tried.
 #[derive(clap::Args)]
 pub struct Limits {
-    /// The model of C and intermediate code: a built-in name or a cat file. `rc11` and `c11` are those of C. Where all
-    /// is machine code, it is the model of that [default: llvm-lb, LLVM's model with load buffering]
+    /// The model of C and intermediate code [default: llvm-lb, LLVM's with load buffering]
+    ///
+    /// A built-in name or a cat file. `rc11` and `c11` are those of C. Where all is machine code, it is the model of that.
     #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
     model: Option<String>,
 
@@ -118,15 +121,15 @@ pub struct Limits {
     accesses: u8,
 
     /// Leave out sizes of contexts once there are more contexts than this
-    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    #[arg(long, default_value_t = 20_000, value_name = "N", hide_short_help = true)]
     contexts: usize,
 
     /// How often the body of a loop may run
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 2, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     unroll: u32,
 
     /// Give up on a pair of functions after S seconds
-    #[arg(long, default_value_t = 60.0, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_name = "S", hide_short_help = true)]
     timeout: f64,
 }
 

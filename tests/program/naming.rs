@@ -49,7 +49,7 @@ fn a_check_without_a_profile_judges_the_installed_compilers() {
     let (status, out, err) = s.streams(&["check", "sb.litmus"]);
     assert_eq!(status, 0, "{out}{err}");
     assert!(out.contains("complete: "), "{out}");
-    for family in ["clang-", "gcc-12-x86_64-O2", "-aarch64-O2", "--profile names others"] {
+    for family in ["clang-", " gcc-", "-x86_64-O2", "-aarch64-O2", "--profile names others"] {
         assert!(err.contains(family), "{err}");
     }
     let bare = Scratch::with(&[("sb.litmus", SB)]);
