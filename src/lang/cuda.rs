@@ -210,7 +210,6 @@ exists (true)
         let expected = "\
 #define LITMAKE_SCOPE cuda::thread_scope_system
 extern \"C\" {
-
 __device__ void P0(atomic<uint8_t, LITMAKE_SCOPE> *x, int *y) {
   *y = 1;
   atomic_thread_fence(memory_order_release);

@@ -106,7 +106,6 @@ fn a_test_with_variables() {
             "_Atomic __int128 loc_x;
 atomic_int loc_y = -3;
 
-
 void P0(int *out_P0_r0) {
   int *x = (int *)&loc_x;
   atomic_int *y = (atomic_int *)&loc_y;
