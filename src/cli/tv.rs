@@ -461,7 +461,7 @@ fn after_passes(args: &Args, passes: &str, text: &str) -> Result<Module> {
     Module::read(&after).map_err(|e| Diag::new(format!("after the passes: {e}")))
 }
 
-/// What passes of an `opt` make of a text.
+/// The text that passes of an `opt` make of another.
 fn passed(opt: &Path, passes: &str, text: &str) -> Result<String> {
     let words = [&*format!("-passes={passes}"), "-S", "-o", "-", "before.ll"];
     output(opt, words.iter().map(|w| w.to_string()).collect(), Some(text))

@@ -46,7 +46,7 @@ pub struct Function {
 pub struct Callee {
     /// The code.
     pub lifts: Rc<dyn Lifts>,
-    /// What the code is with pointers to places that nothing else is known of.
+    /// The code with pointers to places that nothing else is known of.
     pub first: Lifted,
     /// Whether nobody says what its parameters and its result are: all are pointers, and the result is not looked at.
     pub guessed: bool,
@@ -174,7 +174,7 @@ pub struct Call<'a> {
 pub struct Lifted {
     /// The code.
     pub lines: Vec<Line>,
-    /// What registers and memory of the function's own hold at first.
+    /// The first values of registers and of memory of the function's own.
     pub init: Vec<InitItem>,
     /// The register with the result, if it is looked at.
     pub result: Option<String>,
@@ -184,12 +184,12 @@ pub struct Lifted {
     pub used: BTreeSet<String>,
 }
 
-/// What a place of a test is called in the outcomes that are compared, and how many bytes it has.
+/// The name of a test's place in the outcomes that are compared, and its number of bytes.
 #[derive(Clone, Debug)]
 pub struct Name {
     /// The place.
     pub place: Place,
-    /// What it is called.
+    /// The name.
     pub name: String,
     bytes: u8,
 }
@@ -199,7 +199,7 @@ pub struct Name {
 pub struct Own {
     /// Its code.
     pub lines: Vec<Line>,
-    /// What its registers hold at first, and further locations.
+    /// The first values of its registers, and further locations.
     pub init: Vec<InitItem>,
     shown: Vec<Name>,
 }

@@ -42,7 +42,7 @@ impl Pair {
     }
 }
 
-/// What has functions: a module, or a file of machine code.
+/// A holder of functions: a module, or a file of machine code.
 pub trait Functions {
     /// Their names. Those of a module have their sigils.
     fn names(&self) -> Vec<&str>;

@@ -26,7 +26,7 @@ pub struct Written {
     adds_from: u8,
     /// The fence that orders all accesses before it with all behind it.
     pub fence: &'static str,
-    /// What compilers make of a release fence; `None` where it is nothing.
+    /// The code of compilers for a release fence; `None` where there is none.
     pub release: Option<&'static str>,
     /// The same of an acquire fence.
     pub acquire: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! What becomes of a thread's values at its end: they are looked at as they were read, or a function is
+//! The fate of a thread's values at its end: they are looked at as they were read, or a function is
 //! given all of them; and a value that was written may be used again.
 //!
 //! It does not know the threads' other code.
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::Axis;
 use super::program::Program;
 
-/// What becomes of values: only what was read is looked at; a function gets all of it as arguments, more
+/// The fate of values: only what was read is looked at; a function gets all of it as arguments, more
 /// than registers hold on some machines; what was written is looked at, too.
 pub const KEPTS: [&str; 3] = ["read", "arguments", "written"];
 

@@ -75,7 +75,7 @@ pub enum Axis {
     Between,
     /// Where the number comes from that a flag is set to.
     Operand,
-    /// What becomes of a thread's values at its end.
+    /// The fate of a thread's values at its end.
     Kept,
 }
 

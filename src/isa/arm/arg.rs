@@ -130,7 +130,7 @@ impl Word {
         scaled(b'i', 1).or_else(|| scaled(b'j', 2)).or_else(|| scaled(b'k', 4))
     }
 
-    /// What is added to a base: a number with its direction.
+    /// An addend of a base: a number with its direction.
     fn distance(&self) -> i64 {
         let n = i64::from(self.number().unwrap_or(0));
         if self.get(b'+') == Some(0) { -n } else { n }

@@ -1,4 +1,4 @@
-//! What the meanings of AArch32 instructions have in common, as micro-ops.
+//! Computations that the meanings of AArch32 instructions have in common, as micro-ops.
 //!
 //! It does not know their spelling. Dependencies are those of the Arm ARM and of herd: an instruction whose
 //! condition is false does nothing, and its effects depend on the flags by control inside the instruction.

@@ -326,7 +326,7 @@ pub fn mnemonics() -> impl Iterator<Item = &'static str> {
     names().iter().map(|name| name.text.as_str())
 }
 
-/// What one mnemonic stands for; more than one where the operands tell.
+/// The names with the text of a mnemonic; more than one where the operands tell.
 pub fn named(text: &str) -> &'static [Name] {
     let from = names().partition_point(|name| name.text.as_str() < text);
     let rest = &names()[from..];
@@ -341,7 +341,7 @@ pub struct Split {
     pub size: Option<u8>,
 }
 
-/// What a mnemonic is, whether it sets flags, when it is executed, and the size of its elements.
+/// Takes a mnemonic apart: its names, whether it sets flags, when it is executed, and the size of its elements.
 pub fn split(mnemonic: &str) -> Option<Split> {
     let dot = mnemonic.get(1..).and_then(|rest| rest.find('.')).map(|at| at + 1);
     let (bare, suffix) = mnemonic.split_at(dot.unwrap_or(mnemonic.len()));

@@ -12,7 +12,7 @@ use crate::machine::Flow;
 use crate::microcode::mask;
 use litmake_ops::{BinOp::*, Op, Port, Tags, UnOp, tag};
 
-/// What is read and decoded.
+/// Instructions that are read and decoded.
 pub static READ: [&[Row]; 5] = [DATA, PRODUCTS_AND_PARTS, MEMORY, CONTROL, vector::ROWS];
 
 pub fn all() -> impl Iterator<Item = &'static Row> {
@@ -595,7 +595,7 @@ const CONTROL: &[Row] = rows! {
     };
 };
 
-/// What is decoded, so that it can be refused by its name.
+/// Instructions that are decoded, so that they can be refused by their names.
 const DECODED: &[Row] = rows! {
     "mrs" [D, Text("APSR")] {
         A32 "cccc 0001 0000 1111 dddd 0000 0000 0000"

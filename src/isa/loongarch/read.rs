@@ -48,7 +48,7 @@ const PSEUDO: &[Pseudo] = &[
     ("bleu", COMPARE, |i| turned(does(i, branch(BinOp::LtU, false)))),
 ];
 
-/// What puts a constant, or the address of a location, into a register.
+/// Instructions that put a constant, or the address of a location, into a register.
 const CONSTANTS: &[&str] = &["li.w", "li.d"];
 const ADDRESSES: &[&str] = &["la", "la.local", "la.global", "la.pcrel", "la.got", "la.abs"];
 

@@ -1,4 +1,4 @@
-//! What lifting asks of LoongArch: calling convention, and the code that it adds.
+//! Answers to lifting about LoongArch: calling convention, and the code that it adds.
 //!
 //! It does not know the code that is lifted, nor what instructions mean.
 

@@ -62,7 +62,7 @@ fn text_of(set: Set, word: u32, at: u64) -> Option<String> {
     Some(relative(&row.decoded(fields, at, 4), at))
 }
 
-/// What is decoded, and refused by its name when it is read.
+/// Instructions that are decoded, and refused by their names when they are read.
 fn is_outside(line: &str) -> bool {
     let place = line.ends_with(",L");
     ["MRS", "SVC", "MRC", "MCR", "TB", "PLD"].iter().any(|head| line.starts_with(head))
