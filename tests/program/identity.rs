@@ -389,6 +389,35 @@ exists (0:r0=0 /\\ 1:r1=0)
         )],
         qualifier: "",
     },
+    // A thread reads what it wrote before it handed the object over. Two orders of the writes lead to the
+    // outcome, and only one of them is that of the code.
+    Bug {
+        name: "own",
+        needs: &["clang-19", "clang-22"],
+        fault: "AArch64: a plain load is removed",
+        profiles: ["clang-22-aarch64-O2", "clang-19-aarch64-O2"],
+        forms: &[(
+            "statics",
+            "C own
+{ struct S s; }
+struct S { int x; atomic_int f; atomic_int g; };
+P0 (struct S* s) {
+  int r2 = 3;
+  s->x = r2;
+  atomic_store_explicit(&s->g, 1, memory_order_release);
+  int r0 = atomic_load_explicit(&s->f, memory_order_acquire);
+  int r1 = 4;
+  if (r0) r1 = s->x;
+}
+P1 (struct S* s) {
+  int r3 = atomic_load_explicit(&s->g, memory_order_acquire);
+  if (r3) { s->x = 2; atomic_store_explicit(&s->f, 1, memory_order_release); }
+}
+exists (0:r0=1 /\\ 0:r1=3 /\\ 0:r2=3)
+",
+        )],
+        qualifier: "",
+    },
     // A load from an object that nothing writes is made of instructions that write.
     Bug {
         name: "constant",

@@ -12,13 +12,16 @@ use litmake_litmus::{self as litmus, Test};
 use litmake_report::State;
 use litmake_report::evidence::{Edge, Event, Evidence, Execution, Failed};
 use litmake_sim::witness::with_state;
-use litmake_sim::{Model, Options, Simulator};
+use litmake_sim::{Options, Simulator};
 
 /// The longest time to look for executions.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Executions of a source and a target for the first of some outcomes. `None` if the target's is
-/// not found.
+/// How many forbidden executions of a source are compared with that of the code.
+const COMPARED: usize = 8;
+
+/// Executions of a source and a target for the first of some outcomes: of the source's, the one that orders
+/// writes as the target's does. `None` if the target's is not found.
 pub fn explain(
     models: Models,
     (source, model_source): (&str, &str),
@@ -26,9 +29,12 @@ pub fn explain(
     forbidden: &[State],
 ) -> Option<Evidence> {
     let outcome = forbidden.first()?.clone();
-    let (target_allowed, target) = one(models, (target, model_target), &outcome)?;
-    let own = one(models, (source, model_source), &outcome);
-    let (source_allowed, source) = own.unwrap_or((false, None));
+    let (target_allowed, target) = some(models, (target, model_target), &outcome, 1)?;
+    let target = target.into_iter().next();
+    let own = some(models, (source, model_source), &outcome, COMPARED);
+    let (source_allowed, all) = own.unwrap_or_default();
+    let turned = |own: &Execution| target.as_ref().map_or(0, |code| turned(own, code));
+    let source = all.into_iter().min_by_key(turned);
     Some(Evidence {
         outcome,
         target: target.filter(|_| target_allowed),
@@ -39,20 +45,41 @@ pub fn explain(
 /// The execution that a source would need for the first of some outcomes that a device showed.
 pub fn forbidden(models: Models, source: (&str, &str), outcomes: &[State]) -> Option<Evidence> {
     let outcome = outcomes.first()?.clone();
-    let (is_allowed, source) = one(models, source, &outcome)?;
+    let (is_allowed, source) = some(models, source, &outcome, 1)?;
+    let source = source.into_iter().next();
     Some(Evidence { outcome, target: None, source: source.filter(|_| !is_allowed) })
 }
 
-/// Whether a model allows an outcome of a test, and the first execution that shows it.
-fn one(
+/// The number of pairs of writes that two executions order differently.
+fn turned(one: &Execution, other: &Execution) -> usize {
+    let orders = |run: &Execution| -> Vec<_> {
+        let write = |id: &String| {
+            let event = run.events.iter().find(|e| e.id == *id)?;
+            // `RW(RLX,A)[y]=0->1`: the place, and the value that is written.
+            let (place, value) = event.event.split_once('[')?.1.split_once("]=")?;
+            let value = value.rsplit_once("->").map_or(value, |(_, new)| new);
+            Some((event.thread, place.to_string(), value.to_string()))
+        };
+        run.co.iter().filter_map(|(a, b)| Some((write(a)?, write(b)?))).collect()
+    };
+    let others = orders(other);
+    orders(one).into_iter().filter(|(a, b)| others.contains(&(b.clone(), a.clone()))).count()
+}
+
+/// Whether a model allows an outcome of a test, and some executions that show it.
+fn some(
     models: Models,
     (text, model): (&str, &str),
     outcome: &State,
-) -> Option<(bool, Option<Execution>)> {
+    most: usize,
+) -> Option<(bool, Vec<Execution>)> {
     let test = litmus::read(&Source::new("test", text)).ok()?;
     let asked = with_state(&test, &state_of(&test, outcome)).ok()?;
     let loaded = models.get(model, test.arch);
-    execution(&mut Simulator::default(), &asked, loaded.model().ok()?, model)
+    let options = Options { timeout: Some(PATIENCE), ..Options::default() };
+    let answer = Simulator::default().witness(&asked, loaded.model().ok()?, &options, most).ok()?;
+    let shown = answer.executions.iter().map(|one| told(one, &asked, model));
+    Some((answer.allowed, shown.collect()))
 }
 
 /// An outcome in the names of a test, because a compiled test may keep locals in memory.
@@ -70,16 +97,8 @@ fn state_of(test: &Test, outcome: &State) -> String {
     parts.join(" /\\ ")
 }
 
-/// Whether the outcome is allowed, and the first execution that shows it.
-fn execution(
-    simulator: &mut Simulator,
-    test: &Test,
-    model: &Model,
-    name: &str,
-) -> Option<(bool, Option<Execution>)> {
-    let options = Options { timeout: Some(PATIENCE), ..Options::default() };
-    let answer = simulator.witness(test, model, &options, 1).ok()?;
-    let Some(one) = answer.executions.first() else { return Some((false, None)) };
+/// An execution of a test under a model with a name, as reports tell it.
+fn told(one: &execution::Execution, test: &Test, name: &str) -> Execution {
     // Initial writes that nothing reads are left out.
     let initial = |e: usize| one.events.get(e).is_none_or(|e| e.thread.is_none());
     let read: Vec<usize> = one.rf.iter().map(|(w, _)| *w).collect();
@@ -106,14 +125,13 @@ fn execution(
         code: e.instruction.clone(),
         event: e.text.clone(),
     });
-    let execution = Execution {
+    Execution {
         model: name.to_string(),
         events: events.collect(),
         rf: pairs(&one.rf),
         co: pairs(&one.co),
         fails: one.failures.iter().map(|f| failed(f, &letter)).collect(),
-    };
-    Some((answer.allowed, Some(execution)))
+    }
 }
 
 fn failed(failure: &Failure, letter: &dyn Fn(&usize) -> String) -> Failed {
