@@ -3,6 +3,7 @@
 //! Instructions stay text: it finds where each begins and ends, and what labels it has. C
 //! functions are handed to `c`, once their extent is known.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -11,12 +12,13 @@ use super::arch::OPENCL;
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{
-    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Test, Type, Value, cond, scopes,
-    state,
+    Arch, Body, InitItem, InitValue, Line, MAX_THREADS, Place, Prop, Test, Type, Value, cond,
+    scopes, state,
 };
 use crate::c::ast::{Declarator, Expr, ExprKind, Function, UnaryOp};
 use crate::c::structs::{Struct, define};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::failure::FailureKind;
 
 /// Texts longer than this are not read.
 pub const MAX_BYTES: usize = 1 << 26;
@@ -670,6 +672,7 @@ fn add_variable(s: &Scanner, init: &mut Vec<InitItem>, d: Declarator) -> Result<
             for e in &all {
                 values.push(constant(s, e)?);
             }
+            let is_zero = values.iter().all(|v| *v == Value::Int(0));
             if let Type::Array(element, n) = ty.bare() {
                 let length = if *n == 0 { values.len() as u64 } else { *n };
                 if values.len() as u64 > length {
@@ -678,7 +681,9 @@ fn add_variable(s: &Scanner, init: &mut Vec<InitItem>, d: Declarator) -> Result<
                 values.resize(length as usize, Value::Int(0));
                 ty = Type::Array(element.clone(), length);
             }
-            Some(InitValue::Array(values))
+            // Structures begin as zeros, and with nothing else.
+            let is_said = !(is_zero && matches!(ty.bare(), Type::Struct(_)));
+            is_said.then_some(InitValue::Array(values))
         }
         Some(e) => Some(InitValue::One(constant(s, &e)?)),
     };
@@ -860,8 +865,72 @@ fn quoted_c(s: &mut Scanner, quote: u8) -> Result<()> {
     }
 }
 
+/// Checks that the initial state and the condition of a test in C ask for no member of a structure, nor for a
+/// structure as if it were a number: these would be taken for other locations, and for a byte.
+fn check_members(test: &Test) -> Result<()> {
+    let typed = test.init.iter().filter_map(|item| match &item.place {
+        Place::Mem { name, .. } => Some((name.as_str(), item.ty.as_ref()?)),
+        Place::Reg { .. } => None,
+    });
+    let params = test.functions().flat_map(|f| &f.params).map(|p| match p.ty.bare() {
+        Type::Pointer(to) => (p.name.as_str(), &**to),
+        ty => (p.name.as_str(), ty),
+    });
+    let structures: BTreeSet<&str> = typed
+        .chain(params)
+        .filter(|(_, ty)| matches!(ty.bare(), Type::Struct(_)))
+        .map(|(name, _)| name)
+        .collect();
+    let refuse = |span: Span, message: String, help: &str| {
+        Err(Diag::at(&test.source, span, message).kind(FailureKind::Unsupported).help(help))
+    };
+    for item in &test.init {
+        if let Place::Mem { name, .. } = &item.place
+            && name.contains('.')
+        {
+            let message = format!("initial values of members, as of `{name}`, are not read");
+            return refuse(
+                item.span,
+                message,
+                "structures begin as zeros: let a thread store what it needs",
+            );
+        }
+    }
+    let listed = test.locations.iter().map(|o| (&o.place, o.span));
+    let props = test.filter.iter().chain([&test.condition.prop]);
+    let asked = props.flat_map(Prop::places).map(|place| (place, test.condition.span));
+    for (place, span) in listed.chain(asked.clone()) {
+        if let Place::Mem { name, .. } = place
+            && name.contains('.')
+        {
+            let message = format!("a condition cannot ask for a member, as for `{name}`");
+            return refuse(
+                span,
+                message,
+                "read the member into a local, and ask for the local: `0:r0=1`",
+            );
+        }
+    }
+    for (place, span) in asked {
+        if let Place::Mem { name, index: None } = place
+            && structures.contains(name.as_str())
+        {
+            let message = format!("`{name}` is a structure, and no number to compare");
+            return refuse(
+                span,
+                message,
+                "read a member into a local, and ask for the local: `0:r0=1`",
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Checks that the threads and labels that the initial state and the condition name are there.
 fn check(test: &mut Test) -> Result<()> {
+    if test.arch == Arch::C {
+        check_members(test)?;
+    }
     let threads = test.threads.len();
     let labels: Vec<Vec<&str>> = test
         .threads

@@ -69,6 +69,21 @@ fn structures_are_copied_value_by_value() {
             "123",
         ),
         ("x->a = 1; *y = *x; x->a = 2; r = y->a;", "1"),
+        (
+            "struct S s = {1, {2}, {3, 4}}; *x = s; r = x->a * 1000 + x->in.a * 100 + x->b[0] * 10 + x->b[1];",
+            "1234",
+        ),
+        (
+            "struct S s = {1, 2, 3, 4}; *x = s; r = x->a * 1000 + x->in.a * 100 + x->b[0] * 10 + x->b[1];",
+            "1234",
+        ),
+        (
+            "struct S s = {.b = {3}, .in = {.a = 2}}; *x = s; r = x->a * 1000 + x->in.a * 100 + x->b[0] * 10;",
+            "230",
+        ),
+        ("x->b[1] = 7; memset(x, 0, sizeof(*x)); r = x->b[1];", "0"),
+        ("memset(&x->in, 1, sizeof(x->in)); r = x->a * 1000 + x->in.a;", "257"),
+        ("memset(x->b, 1, 4); r = x->b[0] - x->b[1];", "16843009"),
     ] {
         assert_eq!(
             value(&s.replace("p->b", "p->b[0]"), "struct S", body).as_deref(),
@@ -82,6 +97,16 @@ fn structures_are_copied_value_by_value() {
         ("x->b = 4; struct S s = *x; x->b = 5; r = s.b;", "4"),
         ("struct S s; s.a = 1; struct S t = s; s.a = 2; r = t.a * 10 + s.a;", "12"),
         ("struct S s; s.a = 300; r = s.a;", "44"),
+        ("struct S s = {1, 2, 3}; r = s.a * 100 + s.b * 10 + s.c;", "123"),
+        ("struct S s = {1,}; r = s.a * 100 + s.b * 10 + s.c;", "100"),
+        ("struct S s = {.b = 2, 3}; r = s.a * 100 + s.b * 10 + s.c;", "23"),
+        ("struct S s = {0}; r = s.a + s.b + s.c;", "0"),
+        ("struct S s = {300, *k}; r = s.a;", "44"),
+        (
+            "struct S s = {1, 2, 3}; memset(&s, -1, sizeof(s)); r = s.a * 100 + s.b * 10 + s.c;",
+            "-111",
+        ),
+        ("int l[3] = {1, 2, 3}; memset(l, 0, 8); r = l[0] * 100 + l[1] * 10 + l[2];", "3"),
         ("struct S s; s.a = 3; s.b = 4; r = sum(&s);", "34"),
         ("x->a = 3; x->b = 4; r = sum(x);", "34"),
         ("struct S s; struct S *p = &s; p->a = 3; r = s.a;", "3"),
@@ -122,17 +147,39 @@ fn what_is_not_read_is_refused_by_name() {
         ("struct S { atomic_int a; };", "struct S s;", "a local of type `struct S`"),
         ("struct S { int a; };", "*x = 1;", "is made of a `int`"),
         ("struct S { int a; };", "r = k->a;", "`int` has no members"),
+        ("struct S { int a; };", "struct S s = {1, 2};", "this list has more than 1 parts"),
+        ("struct S { int a; };", "struct S s = {.b = 1};", "no member `b`"),
+        ("struct S { int a; int b; };", "memset(x, 0, 4);", "`memset` of part of an object"),
+        ("struct S { int a; };", "memset(x, *k, 4);", "its byte and its size are constants"),
+        (
+            "struct S { atomic_int a; };",
+            "memset(x, 0, 4);",
+            "`memset` of this object is not supported",
+        ),
     ] {
         let got = value(structs, "struct S", body).expect_err(body);
         assert!(got.contains(want), "{structs} {body}: {got}");
     }
-    let init = "C t
-{ struct S x = 1; }
-struct S { int a; };
-P0(struct S *x) { x->a = 1; }
-exists (true)
-";
-    assert!(states(init).expect_err("a value").contains("initial values of structures"));
+    // A place that is taken for another one makes a wrong answer without a word.
+    for (init, condition, want) in [
+        ("struct S x = 1;", "true", "initial values of structures"),
+        ("struct S x; x.a = 1;", "true", "initial values of members, as of `x.a`, are not read"),
+        ("struct S x;", "x.a=1", "a condition cannot ask for a member, as for `x.a`"),
+        ("", "x.a=1", "a condition cannot ask for a member, as for `x.a`"),
+        ("struct S x;", "x=1", "`x` is a structure, and no number to compare"),
+        ("", "x=1", "`x` is a structure, and no number to compare"),
+    ] {
+        let text = format!(
+            "C t
+{{ {init} }}
+struct S {{ int a; }};
+P0(struct S *x) {{ x->a = 1; }}
+exists ({condition})
+"
+        );
+        let got = states(&text).expect_err(&text);
+        assert!(got.contains(want), "{text}: {got}");
+    }
 }
 
 #[test]

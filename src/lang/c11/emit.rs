@@ -850,7 +850,11 @@ impl Rewrite<'_> {
             return Expr::new(ExprKind::Call(name.to_string(), out), span);
         }
         // Freestanding code has the one without a header.
-        let name = if name == "memcpy" { "__builtin_memcpy" } else { name };
+        let name = match name {
+            "memcpy" => "__builtin_memcpy",
+            "memset" => "__builtin_memset",
+            name => name,
+        };
         let flag = name.starts_with("atomic_flag");
         let compiler = name.starts_with("__");
         // What an operation needs the objects of its pointer arguments to be.
@@ -925,14 +929,24 @@ fn wide(lit: &IntLit, e: &Expr) -> Expr {
 
 /// The assignments that replace a declaration whose variable is declared elsewhere: targets and values.
 fn assignments(d: &litmake_litmus::c::ast::Declarator, init: Expr) -> Vec<(Expr, Expr)> {
-    let Type::Array(_, length) = d.ty.bare() else { return vec![(Expr::name(&d.name), init)] };
-    let ExprKind::List(all) = init.kind else { return Vec::new() };
-    let mut all = all.into_iter();
-    (0..*length)
-        .map(|k| {
-            let at =
-                ExprKind::Index(Box::new(Expr::name(&d.name)), Box::new(Expr::int(u128::from(k))));
-            (Expr::new(at, d.span), all.next().unwrap_or_else(|| Expr::int(0)))
-        })
-        .collect()
+    let targets: Vec<Expr> = match d.ty.bare() {
+        Type::Array(_, length) => (0..*length)
+            .map(|k| {
+                let index = Box::new(Expr::int(u128::from(k)));
+                Expr::new(ExprKind::Index(Box::new(Expr::name(&d.name)), index), d.span)
+            })
+            .collect(),
+        // A copy is one assignment.
+        Type::Struct(s) if matches!(init.kind, ExprKind::List(_)) || d.init.is_none() => {
+            let values = s.values().into_iter();
+            values.map(|(_, _, path)| Expr::name(&format!("{}.{path}", d.name))).collect()
+        }
+        _ => return vec![(Expr::name(&d.name), init)],
+    };
+    let all = match init.kind {
+        ExprKind::List(all) => all,
+        _ => Vec::new(),
+    };
+    let zeros = std::iter::repeat_with(|| Expr::int(0));
+    targets.into_iter().zip(all.into_iter().chain(zeros)).collect()
 }

@@ -5,6 +5,7 @@
 pub mod ast;
 mod defines;
 mod lex;
+mod lists;
 pub mod macros;
 pub mod orders;
 mod parse;

@@ -967,21 +967,6 @@ impl<'a> Parser<'a> {
         Ok(StmtKind::For { init, cond, step, body })
     }
 
-    /// `{1, 2}`, which an array of no given length takes its length from.
-    fn list(&mut self) -> Result<Expr> {
-        let start = self.span();
-        self.expect("{", "before the elements of an array")?;
-        let mut all = Vec::new();
-        while !self.is("}") {
-            all.push(self.assignment()?);
-            if !self.eat(",") {
-                break;
-            }
-        }
-        self.expect("}", "after the elements of an array")?;
-        Ok(Expr::new(ExprKind::List(all), start.to(self.last_span())))
-    }
-
     fn declaration(&mut self) -> Result<StmtKind> {
         let base = self.plain_specifiers()?;
         Ok(StmtKind::Decl(self.declarators(&base)?))
@@ -997,15 +982,7 @@ impl<'a> Parser<'a> {
                 return Err(self.unexpected("the name of the variable"));
             };
             let init = match self.eat("=") {
-                true if self.is("{") && !matches!(ty.bare(), Type::Array(..)) => {
-                    return Err(Diag::at(
-                        self.source,
-                        self.span(),
-                        "only arrays start with a list",
-                    )
-                    .help("assign to the members of a structure one by one"));
-                }
-                true if self.is("{") => Some(self.list()?),
+                true if self.is("{") => Some(self.list(&ty)?),
                 true => Some(self.assignment()?),
                 false => None,
             };

@@ -110,6 +110,13 @@ fn values(at: u64, ty: &Type, name: &str, out: &mut Vec<(u64, Type, String)>) {
     }
 }
 
+/// The number of values in an object.
+pub fn count(ty: &Type) -> usize {
+    let mut out = Vec::new();
+    values(0, ty, "", &mut out);
+    out.len()
+}
+
 /// Objects of a type begin at a multiple of this.
 fn alignment(ty: &Type) -> u64 {
     match ty.bare() {

@@ -13,7 +13,7 @@ use litmake_litmus::Type;
 use litmake_litmus::c::ast::{BARRIER, BinaryOp, Expr, ExprKind, IntLit};
 use litmake_litmus::c::macros::unknown;
 use litmake_litmus::c::scoped::{self, Ordered, Reach};
-use litmake_litmus::c::types::ValueType;
+use litmake_litmus::c::types::{ValueType, size_of};
 use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +40,8 @@ enum Action {
     Expect,
     /// `memcpy`: the bits of one object become those of another.
     Copy,
+    /// `memset`: all bytes of an object become one.
+    Fill,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +62,9 @@ enum Style {
     /// As `__sync_fetch_and_add`: values by value, and no orders.
     Sync,
 }
+
+/// The largest number of elements of an array that one `memset` writes.
+const MOST_FILLED: u64 = 64;
 
 const LONG: ValueType = ValueType::Int { bytes: 8, signed: true };
 
@@ -103,6 +108,7 @@ const NAMES: &[&str] = &[
     "atomic_flag_clear_explicit",
     "atomic_is_lock_free",
     "memcpy",
+    "memset",
 ];
 
 const ORDERS: &[(&str, Tags)] = &[
@@ -200,6 +206,7 @@ fn find(name: &str) -> Option<Builtin> {
         BARRIER => return builtin(Action::SignalFence, Style::Sync),
         "__builtin_expect" => return builtin(Action::Expect, Style::GccValue),
         "memcpy" | "__builtin_memcpy" => return builtin(Action::Copy, Style::GccValue),
+        "memset" | "__builtin_memset" => return builtin(Action::Fill, Style::GccValue),
         scoped::FENCE => return builtin(Action::FlagFence, Style::C { explicit: true }),
         _ if scoped::barrier(name).is_some() => {
             return builtin(Action::Barrier, Style::C { explicit: true });
@@ -266,7 +273,8 @@ pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
         | Action::LockFree
         | Action::KillDependency
         | Action::Expect
-        | Action::Copy => None,
+        | Action::Copy
+        | Action::Fill => None,
     }
 }
 
@@ -318,7 +326,7 @@ impl Builtin {
             Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
             Action::KillDependency => (1, 0),
             Action::Expect => (2, 0),
-            Action::Copy => (3, 0),
+            Action::Copy | Action::Fill => (3, 0),
         }
     }
 }
@@ -386,7 +394,8 @@ impl Lower<'_> {
             | Action::SignalFence
             | Action::Init
             | Action::FlagClear
-            | Action::Copy => ValueType::Void,
+            | Action::Copy
+            | Action::Fill => ValueType::Void,
         })
     }
 
@@ -449,6 +458,7 @@ impl Lower<'_> {
                 return self.convert(&value, &LONG);
             }
             Action::Copy => return self.copy(args, span),
+            Action::Fill => return self.fill_bytes(args, span),
             _ => {}
         }
         // Operands are evaluated in any order; they are named here from left to right.
@@ -522,7 +532,8 @@ impl Lower<'_> {
             | Action::LockFree
             | Action::KillDependency
             | Action::Expect
-            | Action::Copy => Ok(self.b.void()),
+            | Action::Copy
+            | Action::Fill => Ok(self.b.void()),
         }
     }
 
@@ -584,6 +595,48 @@ impl Lower<'_> {
         let mut value = self.read(&from, span)?;
         value.ty = ty;
         self.assign(&to, &value, span)?;
+        Ok(self.b.void())
+    }
+
+    /// `memset` of a whole object, or of the first elements of an array: each value in it is written by a plain
+    /// access.
+    fn fill_bytes(&mut self, args: &[Expr], span: Span) -> Result<Value> {
+        let to = self.expr(&args[0])?;
+        let (byte, size) = (self.expr(&args[1])?, self.expr(&args[2])?);
+        let to = self.pointed(&to, args[0].span)?;
+        let object = self.place_object(&to);
+        let (Src::Const(byte), Src::Const(size)) = (byte.src, size.src) else {
+            let message = "`memset` is read where its byte and its size are constants";
+            return Err(self.error(span, message).help("assign to the members one by one"));
+        };
+        let bytes = size_of(&object).unwrap_or(0);
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        let most = if matches!(to, Place::Local(_)) { 1 } else { MOST_FILLED };
+        let times = size.checked_div(bytes).filter(|n| n * bytes == size && *n <= most);
+        let Some(times) = times else {
+            return Err(self
+                .error(args[2].span, "`memset` of part of an object is not supported")
+                .help(format!("this is an object of {bytes} bytes: say so by a constant")));
+        };
+        for n in 0..times {
+            for (place, ty) in self.values_in(&to, &object, n * bytes, span)? {
+                let bytes = size_of(ty.bare()).unwrap_or(1);
+                let ones = (0..bytes).fold(0u128, |all, _| all << 8 | (byte & 0xff));
+                let value = match ValueType::of(&ty) {
+                    _ if ty.is_atomic() => None,
+                    Some(int @ ValueType::Int { .. }) => Some(self.b.constant(int, ones)),
+                    Some(_) if byte & 0xff == 0 => Some(self.b.constant(ValueType::SIZE, 0)),
+                    _ => None,
+                };
+                let Some(value) = value else {
+                    return Err(self
+                        .error(args[0].span, "`memset` of this object is not supported")
+                        .help("what is atomic or, for other bytes than 0, no integer is assigned alone"));
+                };
+                self.assign(&place, &value, span)?;
+                self.b.flush();
+            }
+        }
         Ok(self.b.void())
     }
 

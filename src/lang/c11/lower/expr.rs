@@ -87,7 +87,7 @@ impl Lower<'_> {
             },
             ExprKind::Annotated(a) => self.annotated(a, e.span),
             ExprKind::List(_) => {
-                Err(self.error(e.span, "a list in braces can only initialise an array"))
+                Err(self.error(e.span, "a list in braces can only initialise a variable"))
             }
         }
     }
@@ -166,10 +166,7 @@ impl Lower<'_> {
 
     /// Copies a structure: each of its values is read and written by a plain access.
     pub(super) fn copy_structure(&mut self, to: &Place, from: &Expr, span: Span) -> Result<()> {
-        let ty = match to {
-            Place::Local(id) => self.local_type(*id),
-            Place::Memory { ty, .. } => (**ty).clone(),
-        };
+        let ty = self.place_object(to);
         let other = self.object_type(from)?;
         let (Some(of), true) = (structure(&ty), ty.bare() == other.bare()) else {
             let message =
@@ -182,23 +179,51 @@ impl Lower<'_> {
                 .help("copy structures of plain members; copy the members of others one by one"));
         }
         let from = self.place(from)?;
-        for (n, (at, member, _)) in of.values().into_iter().enumerate() {
-            let [source, target] = [(&from, &other), (to, &ty)].map(|(place, object)| {
-                let (constant, volatile) = (object.is_const(), object.is_volatile());
-                match place {
-                    Place::Local(id) => match self.vars[*id].home {
-                        Home::Values(first) => Ok(Place::Local(first + n)),
-                        _ => Err(self.error(span, "this is no structure")),
-                    },
-                    Place::Memory { addr, .. } => {
-                        self.part(addr, at, qualify(member.clone(), constant, volatile, false))
-                    }
-                }
-            });
-            let value = self.read(&source?, span)?;
-            self.assign(&target?, &value, span)?;
+        let sources = self.values_in(&from, &other, 0, span)?;
+        let targets = self.values_in(to, &ty, 0, span)?;
+        for ((source, _), (target, _)) in sources.into_iter().zip(targets) {
+            let value = self.read(&source, span)?;
+            self.assign(&target, &value, span)?;
         }
         Ok(())
+    }
+
+    /// The values in an object that lies so many bytes behind a place, each with its type.
+    pub(super) fn values_in(
+        &mut self,
+        place: &Place,
+        object: &Type,
+        behind: u64,
+        span: Span,
+    ) -> Result<Vec<(Place, Type)>> {
+        let (constant, volatile) = (object.is_const(), object.is_volatile());
+        let values = match structure(object) {
+            Some(of) => of.values(),
+            None => vec![(0, object.clone(), String::new())],
+        };
+        let is_value = structure(object).is_none();
+        let mut out = Vec::with_capacity(values.len());
+        for (n, (at, ty, _)) in values.into_iter().enumerate() {
+            let ty = qualify(ty, constant, volatile, false);
+            let part = match place {
+                Place::Local(id) if is_value => Place::Local(*id),
+                Place::Local(id) => match self.vars[*id].home {
+                    Home::Values(first) => Place::Local(first + n),
+                    _ => return Err(self.error(span, "this is no structure")),
+                },
+                Place::Memory { addr, .. } => self.part(addr, behind + at, ty.clone())?,
+            };
+            out.push((part, ty));
+        }
+        Ok(out)
+    }
+
+    /// The type of the object at a place.
+    pub(super) fn place_object(&self, place: &Place) -> Type {
+        match place {
+            Place::Local(id) => self.local_type(*id),
+            Place::Memory { ty, .. } => (**ty).clone(),
+        }
     }
 
     fn size(&self, ty: &Type, span: Span) -> Result<Value> {

@@ -621,8 +621,17 @@ impl<'a> Lower<'a> {
         let id = self.declare(&d.name, &d.ty, d.span)?;
         if let litmake_litmus::Type::Array(_, length) = d.ty.bare() {
             self.fill(d, *length)?;
-        } else if let (Some(init), Home::Values(_)) = (&d.init, self.vars[id].home) {
-            self.copy_structure(&expr::Place::Local(id), init, d.span)?;
+        } else if let (Some(init), Home::Values(first)) = (&d.init, self.vars[id].home) {
+            match &init.kind {
+                ExprKind::List(all) => {
+                    for (n, value) in all.iter().enumerate() {
+                        let value = self.expr(value)?;
+                        self.assign(&expr::Place::Local(first + n), &value, d.span)?;
+                        self.b.flush();
+                    }
+                }
+                _ => self.copy_structure(&expr::Place::Local(id), init, d.span)?,
+            }
         } else if let Some(init) = &d.init {
             let value = self.expr(init)?;
             let value = self.convert(&value, &self.vars[id].value_type.clone())?;

@@ -227,7 +227,7 @@ fn refused_statements() {
         ("int a; int a;", "`a` is declared twice in one block"),
         ("float a[2];", "variables of type `float [2]` are not supported"),
         ("int a[2] = {1, 2, 3};", "`a` has 2 elements"),
-        ("int a = {1};", "only arrays start with a list"),
+        ("int a = {1};", "only arrays and structures start with a list"),
         ("struct s t;", "variables of type `struct s` are not supported"),
         ("int q = *p;", "`p` is not declared here"),
     ] {
