@@ -12,6 +12,7 @@ pub mod cover;
 pub mod questions;
 pub mod sequences;
 pub mod sources;
+pub mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use questions::QUESTIONS;
 use sources::{Position, Sources};
 
 /// The version of the stored state.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// How many leads are kept; the best are.
 const LEADS: usize = 4000;

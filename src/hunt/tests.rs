@@ -272,3 +272,31 @@ fn every_question_is_asked() {
         assert!(asked >= 20, "{}: {asked} of {}", question.name, places.len());
     }
 }
+
+/// A round has two names of each group, and each name its turn in as many rounds as it takes.
+#[test]
+fn each_name_has_its_turn_and_changing_company() {
+    let groups = [("a", 5), ("b", 1), ("c", 2), ("d", 4)];
+    let names: Vec<(String, &str)> =
+        groups.iter().flat_map(|(g, n)| (0..*n).map(move |i| (format!("{g}{i}"), *g))).collect();
+    let turns = turns::Turns::of(names.iter().map(|(name, group)| (name.as_str(), *group)));
+    assert_eq!(turns.cycle(), 3);
+    let mut company: BTreeSet<BTreeSet<String>> = BTreeSet::new();
+    for cycle in 0..6 {
+        let mut had = BTreeSet::new();
+        for round in cycle * 3..cycle * 3 + 3 {
+            let all = turns.round(round);
+            for (group, n) in groups {
+                let of: Vec<&&str> = all.iter().filter(|name| name.starts_with(group)).collect();
+                assert!((1..=2.min(n)).contains(&of.len()), "{all:?}");
+                company.insert(of.iter().map(|name| name.to_string()).collect());
+            }
+            had.extend(all.into_iter().map(String::from));
+        }
+        assert_eq!(had.len(), names.len(), "in cycle {cycle}");
+    }
+    assert!(company.iter().filter(|of| of.iter().any(|name| name == "a0")).count() > 2);
+    assert_eq!(turns.without(0).len(), names.len());
+    assert_eq!(turns.without(1).len(), names.len() - turns.round(0).len());
+    assert_eq!(turns.without(3), Vec::<&str>::new());
+}

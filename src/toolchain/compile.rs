@@ -391,6 +391,8 @@ impl Compiler<'_> {
         let mut extra = vec!["-g0", "-fdata-sections"];
         if self.runtime.kind == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
+            // A crash is told once. Without this, the driver compiles again to write a reproducer.
+            extra.push("-fno-crash-diagnostics");
         }
         extra.extend(target::facts(self.profile.arch).iter().flat_map(|facts| facts.apart));
         extra

@@ -42,8 +42,7 @@ pub struct Request<'a> {
     pub program: &'a Path,
     /// The arguments.
     pub args: &'a [String],
-    /// The environment, in addition to `PATH`, `LC_ALL`, `TMPDIR`,
-    /// `CCACHE_DISABLE` and `SOURCE_DATE_EPOCH`.
+    /// The environment, in addition to that of every program ([`close`]).
     pub env: &'a BTreeMap<String, String>,
     /// The working folder.
     pub dir: &'a Path,
@@ -311,6 +310,9 @@ pub(super) fn close(command: &mut Command, request: &Request) {
         .env("CCACHE_DISABLE", "1")
         // Compilers that write the date into their output write this one.
         .env("SOURCE_DATE_EPOCH", "0")
+        // A tool of LLVM that crashes says so, and does not look for names of functions, which takes seconds and
+        // whatever debuggers are installed.
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .envs(request.env)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -107,6 +107,9 @@ pub struct Args {
 /// The largest number of errors that are kept as examples.
 const ERRORS: usize = 50;
 
+/// How many tests are worth a round of their own.
+const FEW: usize = 16;
+
 /// The longest time, in seconds, that a round looks into differences. Those that remain are open.
 const LOOK: u64 = 120;
 
@@ -141,8 +144,19 @@ struct Kept {
     hunt: Hunt,
     tally: Tally,
     /// Tests with differences that were not looked into yet; later rounds take them again.
-    open: Vec<(String, String)>,
+    open: Vec<Open>,
     report: Option<Report>,
+}
+
+/// A test with differences that were not looked into yet.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Open {
+    /// The name of its file.
+    name: String,
+    text: String,
+    /// The profiles whose code differs.
+    profiles: BTreeSet<String>,
 }
 
 fn budget(text: &str) -> std::result::Result<Duration, String> {
@@ -189,18 +203,18 @@ fn run(args: &Args) -> Result<u8> {
     }
     cache.end(args.how.quiet);
     let mut report = kept.report.clone().unwrap_or_default();
-    report.verdict = verdict(&kept, &report);
+    report.verdict = verdict(&kept, &machines, &report);
     report.stopped = report.verdict.stopped;
     match args.json {
         true => print!("{}", told::json(&kept, &report)),
         false => told::say(&kept, &report),
     }
     args.how.formats.write(&report)?;
-    let silent = kept.profiles.iter().any(|p| kept.tally.profiles.get(p).is_none_or(|n| *n == 0));
+    let is_silent = !silent(&kept, &machines).is_empty();
     let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
     Ok(common::status_of(match () {
         // A profile for which nothing was compared must not look like success.
-        () if broken || (silent && common::stopped_status().is_none()) => 3,
+        () if broken || (is_silent && common::stopped_status().is_none()) => 3,
         () if report.count(Status::New) > 0 || open => 1,
         () => report.verdict.status(),
     }))
@@ -302,7 +316,7 @@ fn round(
     let started = Instant::now();
     let left = args.budget.as_secs_f64() - kept.tally.seconds;
     let mut hunt = kept.hunt.clone();
-    let drawn = hunt.draw(sources, count(args, kept, left));
+    let drawn = hunt.draw(sources, count(args, kept, left, machines.turns.cycle()));
     if drawn.is_empty() {
         return Err(Diag::new("no more tests can be drawn").help("try another --seed"));
     }
@@ -311,6 +325,8 @@ fn round(
     let (tests, proofs) = files(&folder, &drawn, &known)?;
     let waiting = waiting(&folder, kept)?;
     let again = (proofs.len() + waiting.len()) as u64;
+    let besides = kept.open.iter().take(OPEN).flat_map(|o| &o.profiles).map(String::as_str);
+    let turn = machines.turn(kept.hunt.rounds, &besides.collect());
     // The tests to compare are chosen after all are compiled. Without learning, all are compared.
     let mut chosen = Chosen::all(Vec::new(), drawn.len());
     let mut code = Vec::new();
@@ -318,7 +334,7 @@ fn round(
     if !hunt.blind {
         let files: Vec<&PathBuf> = tests.iter().collect();
         let mut look = |run: &Ran| code = learned(run, &tests);
-        let stages = pipeline(kept, args, machines, &files, false);
+        let stages = pipeline(kept, args, machines, &turn, &files, false);
         let (report, _) = made::part(stages, &args.how, &args.how.ask, cache, first, &mut look)?;
         if report.stopped {
             return Ok(false);
@@ -341,7 +357,7 @@ fn round(
     let (mut report, used) = match files.is_empty() {
         true => Default::default(),
         false => {
-            let stages = pipeline(kept, args, machines, &files, true);
+            let stages = pipeline(kept, args, machines, &turn, &files, true);
             let first = first && hunt.blind;
             made::part(stages, &args.how, &ask, cache, first, &mut look)?
         }
@@ -401,16 +417,17 @@ fn say_round(kept: &Kept, drawn: usize, compared: usize) {
     );
 }
 
-/// The number of tests in the next round: as many as asked for, or as are likely to fit into the
-/// remaining time.
-fn count(args: &Args, kept: &Kept, left: f64) -> usize {
+/// The number of tests in the next round: as many as asked for, or as are likely to leave time for
+/// every profile to have its turn, which takes `cycle` rounds.
+fn count(args: &Args, kept: &Kept, left: f64, cycle: u64) -> usize {
     let most = args.round as usize;
     match kept.hunt.tests {
         // The first round measures how long tests take.
-        0 => most.min(16),
+        0 => most.min(FEW),
         tests => {
             let each = kept.tally.seconds / tests as f64;
-            most.min((left / each.max(1e-6)).ceil() as usize).max(1)
+            let fit = (left / each.max(1e-6)).ceil() as usize;
+            fit.div_ceil(cycle as usize).max(fit.min(FEW)).clamp(1, most)
         }
     }
 }
@@ -440,9 +457,9 @@ const OPEN: usize = 24;
 /// Writes the first of the open tests.
 fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
-    for (name, text) in kept.open.iter().take(OPEN) {
-        let path = folder.join(name);
-        write(&path, text)?;
+    for open in kept.open.iter().take(OPEN) {
+        let path = folder.join(&open.name);
+        write(&path, &open.text)?;
         out.push(path);
     }
     Ok(out)
@@ -450,8 +467,8 @@ fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
 
 /// The tests whose differences are open after a round. They are removed from the report's count of
 /// differences that were not looked into.
-fn still_open(report: &mut Report) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = Vec::new();
+fn still_open(report: &mut Report) -> Vec<Open> {
+    let mut out: Vec<Open> = Vec::new();
     for rest in &mut report.not_looked_into {
         for o in std::mem::take(&mut rest.occurrences) {
             let path = Path::new(&o.test);
@@ -463,8 +480,9 @@ fn still_open(report: &mut Report) -> Vec<(String, String)> {
             if let Some(n) = rest.by_profile.get_mut(&key) {
                 *n = n.saturating_sub(1);
             }
-            if !out.iter().any(|(n, _)| *n == name) {
-                out.push((name, text));
+            match out.iter_mut().find(|open| open.name == name) {
+                Some(open) => open.profiles.extend(o.profiles),
+                None => out.push(Open { name, text, profiles: o.profiles.into_iter().collect() }),
             }
         }
         rest.by_profile.retain(|_, n| *n > 0);
@@ -635,14 +653,25 @@ fn is_given_up(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::Broken(Fault::OutOfTime | Fault::Open))
 }
 
+/// The profiles for which nothing was compared although they had their turn.
+fn silent<'a>(kept: &'a Kept, machines: &Machines) -> Vec<&'a String> {
+    let waits = machines.turns.without(kept.hunt.rounds);
+    let compared = |p: &String| kept.tally.profiles.get(p).is_some_and(|n| *n > 0);
+    kept.profiles.iter().filter(|p| !compared(p) && !waits.contains(&p.as_str())).collect()
+}
+
 /// The verdict on the hunt: that on its rounds, with the tests that failed, and with the profiles for
 /// which nothing was compared.
-fn verdict(kept: &Kept, report: &Report) -> Verdict {
+fn verdict(kept: &Kept, machines: &Machines, report: &Report) -> Verdict {
     let mut out = report.verdict.clone();
     out.errors = kept.tally.not_compared.get("failed").copied().unwrap_or(0);
-    let compared = |p: &&String| kept.tally.profiles.get(*p).is_none_or(|n| *n == 0);
-    let silent = kept.profiles.iter().filter(compared);
-    out.missing.extend(silent.map(|p| format!("any comparison with {p}")));
+    let silent = silent(kept, machines);
+    out.missing.extend(silent.iter().map(|p| format!("any comparison with {p}")));
+    let waits = machines.turns.without(kept.hunt.rounds).len();
+    if waits > 0 {
+        let all = kept.profiles.len();
+        out.missing.push(format!("a turn for {waits} of {all} profiles, which needs more time,"));
+    }
     out.stopped |= common::stopped_status().is_some();
     out.settle();
     out

@@ -2,16 +2,18 @@
 //!
 //! This file does not know which tests are drawn, or what their results mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use litmake::file;
+use litmake::hunt::turns::Turns;
 use litmake::isa::target::lifts_floats;
 use litmake::lang::Language;
 use litmake::pipeline::kinds::{
     Compare, Compile, Generate, Layout, Link, Simulate, Split, split::SplitBy,
 };
 use litmake::pipeline::made::Made;
+use litmake::profile::Profile;
 
 use super::super::{common, made};
 use super::{Args, Kept};
@@ -23,13 +25,30 @@ const SIMULATE: u64 = 2;
 /// The number of drawn tests in a round for each mixed one.
 const MIXED: u32 = 16;
 
-/// The profiles of a hunt by what their code can be used for.
+/// A profile of a hunt.
+struct Compiler {
+    name: String,
+    /// The machine that runs its code.
+    machine: String,
+    /// Whether its code can be in one program with that of others for its machine.
+    mixes: bool,
+    /// Whether its floating-point code can be lifted.
+    floats: bool,
+}
+
+/// The profiles of a hunt, and their turns.
 pub struct Machines {
+    all: Vec<Compiler>,
+    pub turns: Turns,
+}
+
+/// The profiles of a round by what their code can be used for.
+pub struct Turn {
     /// Those whose floating-point code can be lifted.
     floats: Vec<String>,
     /// The others.
     integers: Vec<String>,
-    /// Groups of profiles whose code can be in one program, because they are for one machine.
+    /// Groups of profiles whose code can be in one program.
     groups: Vec<Vec<String>>,
 }
 
@@ -37,23 +56,45 @@ impl Machines {
     /// The profiles with these names.
     pub fn of(names: &[String]) -> Machines {
         let known = common::known_profiles();
-        let lifts = |name: &String| known.get(name).is_some_and(|p| lifts_floats(p.arch));
-        let (floats, integers) = names.iter().cloned().partition(lifts);
-        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for name in names {
-            let Some(profile) = known.get(name) else { continue };
+        let compiler = |name: &String| {
+            let profile = known.get(name).map(|p| &**p);
             // The target is the second word, as in `clang-aarch64be-O2`.
-            let family = profile.unversioned().unwrap_or_default();
-            let Some(target) = family.split('-').nth(1) else { continue };
-            let is_c = profile.language == Language::C;
-            if is_c && profile.model.as_deref() != Some("ptx") && target != "spirv" {
-                // One machine runs the code of both.
-                let machine = if matches!(target, "armv7" | "armv8") { "arm" } else { target };
-                groups.entry(machine.to_string()).or_default().push(name.clone());
+            let family = profile.and_then(|p| p.unversioned());
+            let target = family.as_deref().and_then(|f| f.split('-').nth(1)).map(String::from);
+            // One machine runs the code of both.
+            let machine = match target.as_deref() {
+                Some("armv7" | "armv8") => "arm",
+                Some(target) => target,
+                None => name,
+            };
+            let links = |p: &Profile| {
+                p.language == Language::C && p.model.as_deref() != Some("ptx") && machine != "spirv"
+            };
+            Compiler {
+                name: name.clone(),
+                machine: machine.into(),
+                mixes: target.is_some() && profile.is_some_and(links),
+                floats: profile.is_some_and(|p| lifts_floats(p.arch)),
             }
+        };
+        let all: Vec<Compiler> = names.iter().map(compiler).collect();
+        let turns = Turns::of(all.iter().map(|c| (c.name.as_str(), c.machine.as_str())));
+        Machines { all, turns }
+    }
+
+    /// The profiles of a round: those whose turn it is, and those that are asked for besides.
+    pub fn turn(&self, round: u64, besides: &BTreeSet<&str>) -> Turn {
+        let turn = self.turns.round(round);
+        let is_of = |c: &&Compiler| turn.contains(&c.name.as_str());
+        let all = self.all.iter().filter(|c| is_of(c) || besides.contains(c.name.as_str()));
+        let (floats, integers): (Vec<_>, Vec<_>) = all.partition(|c| c.floats);
+        let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for c in self.all.iter().filter(is_of).filter(|c| c.mixes) {
+            groups.entry(&c.machine).or_default().push(c.name.clone());
         }
-        let groups = groups.into_values().filter(|profiles| profiles.len() > 1).collect();
-        Machines { floats, integers, groups }
+        let names = |all: Vec<&Compiler>| all.iter().map(|c| c.name.clone()).collect();
+        let groups = groups.into_values().filter(|names| names.len() > 1).collect();
+        Turn { floats: names(floats), integers: names(integers), groups }
     }
 }
 
@@ -80,13 +121,14 @@ pub fn pipeline(
     kept: &Kept,
     args: &Args,
     machines: &Machines,
+    turn: &Turn,
     files: &[&PathBuf],
     compares: bool,
 ) -> Made {
     let mut out = Made::new("hunt");
     let integers: Vec<&PathBuf> = files.iter().copied().filter(|p| !has_floats(p)).collect();
     for (set, profiles, files) in
-        [("", &machines.floats, files), ("-integers", &machines.integers, &integers[..])]
+        [("", &turn.floats, files), ("-integers", &turn.integers, &integers[..])]
     {
         if profiles.is_empty() || files.is_empty() {
             continue;
@@ -107,15 +149,16 @@ pub fn pipeline(
         }
     }
     if compares {
-        mix(kept, args, &machines.groups, &mut out);
+        let layouts = kept.hunt.rounds < machines.turns.cycle();
+        mix(kept, args, &turn.groups, layouts, &mut out);
     }
     out
 }
 
 /// Adds stages that mix the code of profiles for one machine, statement by statement, and that
-/// compare their layouts of atomic types in the first round. Mixed tests are a plain sample: a
+/// compare their `layouts` of atomic types. Mixed tests are a plain sample: a
 /// clash depends on how two compilers implement an operation, and there are few ways.
-fn mix(kept: &Kept, args: &Args, groups: &[Vec<String>], out: &mut Made) {
+fn mix(kept: &Kept, args: &Args, groups: &[Vec<String>], layouts: bool, out: &mut Made) {
     let count = args.round / MIXED;
     if kept.hunt.blind || groups.is_empty() || count == 0 {
         return;
@@ -142,7 +185,7 @@ fn mix(kept: &Kept, args: &Args, groups: &[Vec<String>], out: &mut Made) {
         out.add(&mixes, Link { from: code.into(), ..Link::default() });
         out.add(&target, Simulate { unroll: Some(1.into()), ..simulate(&mixes, None) });
         out.add(comparison, compare(args, "mixed-source", &target));
-        if kept.hunt.rounds == 0 {
+        if layouts {
             let profiles = group.iter().map(String::as_str).collect();
             out.add(layout, Layout { profiles, ..Layout::default() });
         }
