@@ -11,7 +11,7 @@ use super::passes::{Culprit, Sure};
 use super::{Class, Finding, State, clause, state_text};
 use litmake_base::diag::Source;
 use litmake_base::plain;
-use litmake_litmus::{self as litmus, Body, InitItem, Place};
+use litmake_litmus::{self as litmus, Body, InitItem, InitValue, Place, Value};
 
 /// The bug trackers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +176,8 @@ impl<'a> Issue<'a> {
         let is_whole = f.compilations.iter().all(|c| c.source.is_empty());
         if is_whole {
             page.part("Source", "c", &f.reproducer);
+        } else {
+            self.beginning(&mut page);
         }
         self.code(&mut page);
         self.outcomes(&mut page);
@@ -185,6 +187,26 @@ impl<'a> Issue<'a> {
         page.part("Versions", "", &presence_lines(&f.presence).join("\n"));
         self.again(&mut page);
         page.out
+    }
+
+    /// The objects that do not begin as zeros, which the source as the compiler has it does not say.
+    fn beginning(&self, page: &mut Page) {
+        let (source, ..) = self.finding.smallest();
+        let Ok(test) = litmus::read(&Source::new("source", source)) else { return };
+        let is_zero = |i: &InitItem| matches!(i.value, None | Some(InitValue::One(Value::Int(0))));
+        let is_said = |i: &&InitItem| matches!(i.place, Place::Mem { .. }) && !is_zero(i);
+        let all: Vec<String> = test
+            .init
+            .iter()
+            .filter(is_said)
+            .map(|i| format!("`{}`", litmus::init_text(i).trim_end_matches(';')))
+            .collect();
+        if !all.is_empty() {
+            page.paragraph(&format!(
+                "Before the threads run, {}. All other objects are 0.",
+                all.join(" and ")
+            ));
+        }
     }
 
     fn title(&self) -> String {
@@ -523,6 +545,8 @@ mod tests {
             link: "https://example/".into(),
             threads: vec![vec![instruction("mov eax, 1")], vec![instruction("mfence")]],
         }];
+        f.source =
+            "C t\n{ int k[2]={3,0}; z=0; }\nP0(int *k) { k[1] = 1; }\nexists (k[1]=1)\n".into();
         f.test = "/mine/t.litmus".into();
         f.command = "litmake check --profile p /mine/t.litmus".into();
         let issue = Issue::of(&f);
@@ -532,6 +556,7 @@ mod tests {
                 "clang: a relaxed read-modify-write becomes a load (SomePass)",
                 "https://example/",
                 "int x;",
+                "Before the threads run, `int k[2]={3,0}`. All other objects are 0.",
                 "clang version 15",
                 "clang -S source.c -mllvm -print-after-all",
                 "define before",

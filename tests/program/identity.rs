@@ -394,7 +394,7 @@ exists (0:r0=0 /\\ 1:r1=0)
     Bug {
         name: "own",
         needs: &["clang-19", "clang-22"],
-        fault: "AArch64: a plain load is removed",
+        fault: "AArch64: a plain load behind an acquire load is removed",
         profiles: ["clang-22-aarch64-O2", "clang-19-aarch64-O2"],
         forms: &[(
             "statics",

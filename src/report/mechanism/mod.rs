@@ -67,7 +67,7 @@ pub struct Mechanism {
     /// The access that moved or changed, or that is not ordered: `plain load`.
     #[serde(default, alias = "access", skip_serializing_if = "String::is_empty")]
     pub moved: String,
-    /// The operation that it crosses, or that does not order it: `release store`.
+    /// The operation that it crosses, that does not order it, or that forbids to leave it out: `release store`.
     #[serde(default, alias = "operation", skip_serializing_if = "String::is_empty")]
     pub crossed: String,
     /// Whether the code has a barrier for the operation, which does not suffice.
@@ -86,6 +86,11 @@ impl Mechanism {
         let parts = match self.change {
             Change::Below | Change::Above if is_fence(&self.crossed) => vec![access, FENCE],
             Change::Below | Change::Above => vec![access],
+            // A fence, and an operation that fails, are forgotten by other code than an access is.
+            Change::Removed if is_fence(&self.crossed) => vec![FENCE, group(&self.moved)],
+            Change::Removed if self.crossed.starts_with(FAILING) => {
+                vec![FAILING, group(&self.moved)]
+            }
             Change::Load | Change::Store | Change::Removed | Change::Plain | Change::Narrow => {
                 vec![group(&self.moved)]
             }
@@ -152,7 +157,11 @@ impl Mechanism {
             Change::Above => format!("{access} moves above {operation}"),
             Change::Load => format!("{access} becomes a load"),
             Change::Store => format!("{access} becomes a store"),
-            Change::Removed => format!("{access} is removed"),
+            Change::Removed if self.crossed.is_empty() => format!("{access} is removed"),
+            Change::Removed if self.moved.ends_with("store") => {
+                format!("{access} before {operation} is removed")
+            }
+            Change::Removed => format!("{access} behind {operation} is removed"),
             Change::Plain => format!("{access} becomes a plain one"),
             Change::Narrow => format!("{access} has too narrow a scope"),
             Change::Earlier => format!("{operation} does not order {}", after(&access, "earlier")),

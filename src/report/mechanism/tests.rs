@@ -253,6 +253,17 @@ fn an_access_of_a_narrow_scope_and_a_plain_one_say_so() {
     assert_eq!(of(ordered, atomic, &[]), order);
     assert_eq!(of("RLX,A,WG", atomic, &narrow), order);
     assert_eq!(of(ordered, "DV", &narrow), "LLVM: a relaxed store becomes a plain one");
+    // Two updates that both read the value before them: no order is lost, only their wholeness.
+    let source = run("0 b u | RW(RLX,A)[y]=0->1\n1 c u | RW(SC,A)[y]=0->2", &[], "b c");
+    let code = "0 b u | R(X,RLX,WG)[y]=0\n0 c u | W(X,RLX,WG)[y]=1\n\
+                1 d u | R(X,RLX,WG)[y]=0\n1 e u | W(X,RLX,WG)[y]=2";
+    let evidence =
+        Evidence { source: Some(source), target: Some(run(code, &[], "")), ..Evidence::default() };
+    let objects = Objects { narrow: narrow.to_vec(), ..Objects::default() };
+    let told = told(&evidence, &objects);
+    let said = "PTX: a relaxed read-modify-write has too narrow a scope";
+    let first = Mechanism { target: "PTX".into(), ..told[0].1.clone() };
+    assert_eq!(first.said("clang"), said);
 }
 
 /// A load before a release fence, in code that has the fence before or behind the load.
@@ -393,7 +404,18 @@ fn an_access_that_the_code_lacks_is_removed() {
     let other = "1 e l | R(A)[f]=1\n1 f s | W[d]=2\n1 g s | W(L)[g]=1";
     let code = format!("0 a s | W[d]=1\n0 b s | W(L)[f]=1\n0 c l | R(A)[g]=1\n{other}");
     let kept = only(source("2"), &code);
-    assert_eq!(kept.said("clang"), "AArch64: a plain load is removed");
+    assert_eq!(kept.said("clang"), "AArch64: a plain load behind an acquire load is removed");
+    // The same behind an operation that acquires where it fails is another pass's fault.
+    let failing = |op: Event| match op.id == "c" {
+        true => Event { code: "r = atomic_compare_exchange_strong(g, e, 2);".into(), ..op },
+        false => op,
+    };
+    let mut failed = source("2");
+    failed.events = failed.events.into_iter().map(failing).collect();
+    let failed = only(failed, &code);
+    let said = "AArch64: a plain load behind a failing acquire compare-exchange is removed";
+    assert_eq!(failed.said("clang"), said);
+    assert_ne!(failed.key(), kept.key());
     // Neither thread has an access to the data left.
     let none = "0 b s | W(L)[f]=1\n0 c l | R(A)[g]=1\n1 e l | R(A)[f]=1\n1 g s | W(L)[g]=1";
     let target = Some(run(none, &[], ""));

@@ -250,11 +250,16 @@ fn of_failed(
         // Only a fence of the source makes one where all accesses are weak.
         let is_weak = |op: &Op| op.is_fence() || op.has(&["NA", "RLX"]);
         let moved = ops.iter().all(is_weak).then(|| across(own.0, own.1, &made)).flatten();
-        let mut mechanism = moved.or_else(|| between(own.0, own.1))?;
-        if mechanism.is_in_place() {
-            mechanism.fenced = fences(own.1, &made).next().is_some();
-            mechanism = weaker(own.0, own.1, &made, objects).unwrap_or(mechanism);
-        }
+        let lost = moved.or_else(|| between(own.0, own.1));
+        let mechanism = match lost {
+            Some(lost) if !lost.is_in_place() => lost,
+            // One access alone, whose result is wrong, has no order to lose.
+            lost => {
+                let fenced = fences(own.1, &made).next().is_some();
+                let lost = lost.map(|lost| Mechanism { fenced, ..lost });
+                weaker(own.0, own.1, &made, objects).or(lost)?
+            }
+        };
         Some((Some(way.0), mechanism))
     };
     ways(source, failed).into_iter().filter_map(one).collect()
@@ -432,7 +437,11 @@ fn between(ops: &[Op], found: &[Found]) -> Option<Mechanism> {
     let is_missing =
         |n: &usize| !ops[*n].is_fence() && found[*n].read.is_none() && found[*n].written.is_none();
     if let Some(n) = [end, 0].into_iter().filter(|_| end > 0).find(is_missing) {
-        return make(Change::Removed, &ops[n], None);
+        let operation = match n {
+            0 => ops[1..].iter().find(|op| op.releases()),
+            n => ops[..n].iter().rev().find(|op| op.acquires()),
+        };
+        return make(Change::Removed, &ops[n], operation);
     }
     let below = (1..=end).find(|n| ops[*n].releases() && found[0].is_after(&found[*n]));
     if let Some(n) = below {
