@@ -53,10 +53,11 @@ fn zero(asm: &mut Asm, from: u8) -> Result<u8, Refused> {
     Ok(to)
 }
 
-fn control(asm: &mut Asm, from: From) {
+fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
     let label = asm.label();
     line!(asm, "if r", from.reg, " == r", from.reg, " goto "; label);
     asm.place(label);
+    Ok(())
 }
 
 /// The register with the address of an event, which depends on what is given.

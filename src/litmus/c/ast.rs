@@ -639,14 +639,66 @@ impl Expr {
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         each_child!(&mut self.kind, f, iter_mut)
     }
+
+    /// Calls `f` on every expression below this one and then on this one, the innermost first.
+    pub fn bottom_up(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.each_child_mut(&mut |e| e.bottom_up(f));
+        f(self);
+    }
 }
 
 /// An expression or a statement directly below a statement.
 pub enum Part<'a> {
     /// An expression.
+    Expr(&'a Expr),
+    /// A statement.
+    Stmt(&'a Stmt),
+}
+
+/// The same, to be changed.
+pub enum PartMut<'a> {
+    /// An expression.
     Expr(&'a mut Expr),
     /// A statement.
     Stmt(&'a mut Stmt),
+}
+
+/// Calls a function on the parts directly below a statement, in text order; the words are for parts that are looked at
+/// or changed.
+macro_rules! each_part {
+    ($kind:expr, $f:ident, $part:ident, $iter:ident, $as_ref:ident) => {
+        match $kind {
+            StmtKind::Decl(list) => {
+                let inits = list.$iter().filter_map(|d| d.init.$as_ref());
+                inits.for_each(|e| $f($part::Expr(e)));
+            }
+            StmtKind::Expr(e) => $f($part::Expr(e)),
+            StmtKind::If { cond, yes, no } => {
+                $f($part::Expr(cond));
+                $f($part::Stmt(yes));
+                if let Some(no) = no {
+                    $f($part::Stmt(no));
+                }
+            }
+            StmtKind::While { cond, body } => {
+                $f($part::Expr(cond));
+                $f($part::Stmt(body));
+            }
+            StmtKind::DoWhile { body, cond } => {
+                $f($part::Stmt(body));
+                $f($part::Expr(cond));
+            }
+            StmtKind::For { init, cond, step, body } => {
+                $f($part::Stmt(init));
+                cond.$iter().chain(step).for_each(|e| $f($part::Expr(e)));
+                $f($part::Stmt(body));
+            }
+            StmtKind::Block(list) => list.$iter().for_each(|s| $f($part::Stmt(s))),
+            StmtKind::Label(_, s) => $f($part::Stmt(s)),
+            StmtKind::Return(value) => value.$iter().for_each(|e| $f($part::Expr(e))),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+        }
+    };
 }
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
@@ -716,103 +768,50 @@ impl Stmt {
     }
 
     /// Calls `f` on the expressions and statements directly below this one, in text order.
-    pub fn each_part_mut(&mut self, f: &mut dyn FnMut(Part)) {
-        match &mut self.kind {
-            StmtKind::Decl(list) => {
-                list.iter_mut().filter_map(|d| d.init.as_mut()).for_each(|e| f(Part::Expr(e)));
+    pub fn each_part<'a>(&'a self, f: &mut dyn FnMut(Part<'a>)) {
+        each_part!(&self.kind, f, Part, iter, as_ref)
+    }
+
+    /// The same, to change them.
+    pub fn each_part_mut(&mut self, f: &mut dyn FnMut(PartMut)) {
+        each_part!(&mut self.kind, f, PartMut, iter_mut, as_mut)
+    }
+
+    /// Whether a predicate holds of this statement or of one below it.
+    pub fn any(&self, f: &dyn Fn(&StmtKind) -> bool) -> bool {
+        let mut found = f(&self.kind);
+        self.each_part(&mut |part| {
+            if let Part::Stmt(s) = part {
+                found = found || s.any(f);
             }
-            StmtKind::Expr(e) => f(Part::Expr(e)),
-            StmtKind::If { cond, yes, no } => {
-                f(Part::Expr(cond));
-                f(Part::Stmt(yes));
-                if let Some(no) = no {
-                    f(Part::Stmt(no));
-                }
-            }
-            StmtKind::While { cond, body } => {
-                f(Part::Expr(cond));
-                f(Part::Stmt(body));
-            }
-            StmtKind::DoWhile { body, cond } => {
-                f(Part::Stmt(body));
-                f(Part::Expr(cond));
-            }
-            StmtKind::For { init, cond, step, body } => {
-                f(Part::Stmt(init));
-                cond.iter_mut().chain(step).for_each(|e| f(Part::Expr(e)));
-                f(Part::Stmt(body));
-            }
-            StmtKind::Block(list) => list.iter_mut().for_each(|s| f(Part::Stmt(s))),
-            StmtKind::Label(_, s) => f(Part::Stmt(s)),
-            StmtKind::Return(value) => value.iter_mut().for_each(|e| f(Part::Expr(e))),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        });
+        found
+    }
+
+    /// Calls `f` on every full expression of this statement and those below it, in text order.
+    pub fn each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.each_part_mut(&mut |part| match part {
+            PartMut::Expr(e) => f(e),
+            PartMut::Stmt(s) => s.each_expr_mut(f),
+        });
     }
 
     fn each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.kind {
-            StmtKind::Decl(list) => list.iter().filter_map(|d| d.init.as_ref()).for_each(f),
-            StmtKind::Expr(e) => f(e),
-            StmtKind::If { cond, yes, no } => {
-                f(cond);
-                yes.each_expr(f);
-                if let Some(no) = no {
-                    no.each_expr(f);
-                }
-            }
-            StmtKind::While { cond, body } => {
-                f(cond);
-                body.each_expr(f);
-            }
-            StmtKind::DoWhile { body, cond } => {
-                body.each_expr(f);
-                f(cond);
-            }
-            StmtKind::For { init, cond, step, body } => {
-                init.each_expr(f);
-                cond.iter().for_each(&mut *f);
-                step.iter().for_each(&mut *f);
-                body.each_expr(f);
-            }
-            StmtKind::Block(list) => {
-                for s in list {
-                    s.each_expr(f);
-                }
-            }
-            StmtKind::Return(e) => e.iter().for_each(f),
-            StmtKind::Label(_, s) => s.each_expr(f),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        self.each_part(&mut |part| match part {
+            Part::Expr(e) => f(e),
+            Part::Stmt(s) => s.each_expr(f),
+        });
     }
 
     fn each_declarator<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Declarator, usize)) {
         match &self.kind {
             StmtKind::Decl(list) => list.iter().for_each(|d| f(d, depth)),
-            StmtKind::If { yes, no, .. } => {
-                yes.each_declarator(depth + 1, f);
-                if let Some(no) = no {
-                    no.each_declarator(depth + 1, f);
-                }
-            }
-            StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => {
-                body.each_declarator(depth + 1, f);
-            }
-            StmtKind::For { init, body, .. } => {
-                init.each_declarator(depth + 1, f);
-                body.each_declarator(depth + 1, f);
-            }
-            StmtKind::Block(list) => {
-                for s in list {
+            StmtKind::Label(_, s) => s.each_declarator(depth, f),
+            _ => self.each_part(&mut |part| {
+                if let Part::Stmt(s) = part {
                     s.each_declarator(depth + 1, f);
                 }
-            }
-            StmtKind::Label(_, s) => s.each_declarator(depth, f),
-            StmtKind::Expr(_)
-            | StmtKind::Return(_)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Goto(_)
-            | StmtKind::Empty => {}
+            }),
         }
     }
 }
