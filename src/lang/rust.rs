@@ -58,10 +58,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     }
     let helpers: HashMap<&str, &Function> =
         test.helpers.iter().map(|h| (h.name.as_str(), h)).collect();
-    let threads = test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
+    let threads = test.threads.iter().filter_map(Body::function);
     let functions = test.helpers.iter().map(|f| (f, true)).chain(threads.map(|f| (f, false)));
     for (f, helper) in functions {
         // Rust has no way to promise what these promise.

@@ -328,14 +328,7 @@ fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String
 /// The tests in which a relaxed access of a thread and the access that watches it change their
 /// kinds. A store that is read is preferred to a load of what is written, and that to two stores.
 fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
-    let functions: Vec<&Function> = test
-        .threads
-        .iter()
-        .filter_map(|b| match b {
-            Body::C(f) => Some(f),
-            Body::Asm(_) => None,
-        })
-        .collect();
+    let functions: Vec<&Function> = test.threads.iter().filter_map(Body::function).collect();
     let others: Vec<usize> =
         (0..functions.len()).filter(|t| *t != thread && uses(functions[*t], name) > 0).collect();
     let [watcher] = others[..] else { return Vec::new() };

@@ -96,10 +96,7 @@ fn renumbered(test: &Test, now: u128, new: u128) -> Test {
 
 /// The threads in C.
 pub(super) fn functions(test: &Test) -> impl Iterator<Item = &Function> {
-    test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    })
+    test.threads.iter().filter_map(Body::function)
 }
 
 /// `int` in place of every number, atomic where the type was, without other qualifiers.

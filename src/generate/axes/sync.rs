@@ -55,6 +55,19 @@ pub const ANSWERS: [&str; 6] = ["whole", "bit", "any-bit", "zero", "sign", "trut
 static RELEASES: LazyLock<Vec<Way>> = LazyLock::new(make_releases);
 static ACQUIRES: LazyLock<Vec<Way>> = LazyLock::new(make_acquires);
 
+static RELEASE_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| RELEASES.iter().map(|way| way.name.as_str()).collect());
+static ACQUIRE_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| ACQUIRES.iter().map(|way| way.name.as_str()).collect());
+
+pub fn release_names() -> &'static [&'static str] {
+    &RELEASE_NAMES
+}
+
+pub fn acquire_names() -> &'static [&'static str] {
+    &ACQUIRE_NAMES
+}
+
 pub fn releases() -> &'static [Way] {
     &RELEASES
 }

@@ -468,92 +468,55 @@ pub enum BinaryOp {
     LogicalOr,
 }
 
+const _: () = {
+    let mut at = 0;
+    while at < BinaryOp::ROWS.len() {
+        assert!(BinaryOp::ROWS[at].0 as usize == at, "the rows have the order of the operators");
+        at += 1;
+    }
+};
+
 impl BinaryOp {
-    /// Every operator.
-    pub const ALL: [BinaryOp; 18] = [
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::Rem,
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Shl,
-        BinaryOp::Shr,
-        BinaryOp::Lt,
-        BinaryOp::Gt,
-        BinaryOp::Le,
-        BinaryOp::Ge,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::And,
-        BinaryOp::Xor,
-        BinaryOp::Or,
-        BinaryOp::LogicalAnd,
-        BinaryOp::LogicalOr,
+    /// Every operator, in the order of the type, with its text and how tightly it binds.
+    const ROWS: [(BinaryOp, &str, u8); 18] = [
+        (BinaryOp::Mul, "*", 10),
+        (BinaryOp::Div, "/", 10),
+        (BinaryOp::Rem, "%", 10),
+        (BinaryOp::Add, "+", 9),
+        (BinaryOp::Sub, "-", 9),
+        (BinaryOp::Shl, "<<", 8),
+        (BinaryOp::Shr, ">>", 8),
+        (BinaryOp::Lt, "<", 7),
+        (BinaryOp::Gt, ">", 7),
+        (BinaryOp::Le, "<=", 7),
+        (BinaryOp::Ge, ">=", 7),
+        (BinaryOp::Eq, "==", 6),
+        (BinaryOp::Ne, "!=", 6),
+        (BinaryOp::And, "&", 5),
+        (BinaryOp::Xor, "^", 4),
+        (BinaryOp::Or, "|", 3),
+        (BinaryOp::LogicalAnd, "&&", 2),
+        (BinaryOp::LogicalOr, "||", 1),
     ];
+
+    /// Every operator.
+    pub fn all() -> impl Iterator<Item = BinaryOp> {
+        Self::ROWS.into_iter().map(|(op, ..)| op)
+    }
 
     /// As it stands in C.
     pub fn text(self) -> &'static str {
-        match self {
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Lt => "<",
-            BinaryOp::Gt => ">",
-            BinaryOp::Le => "<=",
-            BinaryOp::Ge => ">=",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::And => "&",
-            BinaryOp::Xor => "^",
-            BinaryOp::Or => "|",
-            BinaryOp::LogicalAnd => "&&",
-            BinaryOp::LogicalOr => "||",
-        }
+        Self::ROWS[self as usize].1
     }
 
     /// The operator of this text.
     pub fn of(text: &str) -> Option<BinaryOp> {
-        Some(match text.as_bytes() {
-            b"*" => BinaryOp::Mul,
-            b"/" => BinaryOp::Div,
-            b"%" => BinaryOp::Rem,
-            b"+" => BinaryOp::Add,
-            b"-" => BinaryOp::Sub,
-            b"<<" => BinaryOp::Shl,
-            b">>" => BinaryOp::Shr,
-            b"<" => BinaryOp::Lt,
-            b">" => BinaryOp::Gt,
-            b"<=" => BinaryOp::Le,
-            b">=" => BinaryOp::Ge,
-            b"==" => BinaryOp::Eq,
-            b"!=" => BinaryOp::Ne,
-            b"&" => BinaryOp::And,
-            b"^" => BinaryOp::Xor,
-            b"|" => BinaryOp::Or,
-            b"&&" => BinaryOp::LogicalAnd,
-            b"||" => BinaryOp::LogicalOr,
-            _ => return None,
-        })
+        Self::ROWS.into_iter().find(|(_, known, _)| *known == text).map(|(op, ..)| op)
     }
 
     /// How tightly it binds; a larger number binds tighter. All group to the left.
     pub fn precedence(self) -> u8 {
-        match self {
-            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 10,
-            BinaryOp::Add | BinaryOp::Sub => 9,
-            BinaryOp::Shl | BinaryOp::Shr => 8,
-            BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge => 7,
-            BinaryOp::Eq | BinaryOp::Ne => 6,
-            BinaryOp::And => 5,
-            BinaryOp::Xor => 4,
-            BinaryOp::Or => 3,
-            BinaryOp::LogicalAnd => 2,
-            BinaryOp::LogicalOr => 1,
-        }
+        Self::ROWS[self as usize].2
     }
 
     /// Whether `op=` exists.
