@@ -4,7 +4,7 @@
 //! and runs the accesses after it; all that it calls is inlined (`isa/llvm/thread`). It does not know which contexts
 //! there are, nor what outcomes mean.
 
-use litmake_base::diag::Span;
+use litmake_base::diag::{Source, Span};
 use litmake_isa::llvm::access::UPPER_FIRST;
 use litmake_isa::llvm::thread::{Given, thread};
 use litmake_litmus::{Arch, Body, Features, InitItem, InitValue, Line, Place, Test, Type, Value};
@@ -306,7 +306,8 @@ fn finish(
 ) -> Test {
     let name = subject.function.trim_start_matches('@').to_string();
     let threads = threads.into_iter().map(Body::Asm).collect();
-    let mut test = Test::of_code(Arch::Llvm, name, init, threads, shown);
+    let source = Source::new(subject.function.clone(), "");
+    let mut test = Test { source, ..Test::of_code(Arch::Llvm, name, init, threads, shown) };
     if subject.observed.module.is_narrow() {
         test.add_features(Features { ptr32: true, ..Features::default() });
     }

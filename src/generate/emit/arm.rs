@@ -1,16 +1,13 @@
 //! Armv7: LDR, STR, and loops of LDREX and STREX.
 
-use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
-use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::super::dialect::{Dialect, LOOPS, Registers, dep, fences};
+use super::super::edge::DepKind;
 use super::linked::{First, Linked, Words};
 use super::threads;
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
     arch: Arch::Arm,
-    plain: "Na",
-    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
-    sizes: &[],
     fences: fences![
         "DMB" "dmb" "DMB",
         "DMB.ST" "dmb.st" "DMB ST",
@@ -18,7 +15,6 @@ pub static DIALECT: Dialect = Dialect {
         "DSB.ST" "dsb.st" "DSB ST",
         "ISB" "isb" "ISB",
     ],
-    strong: Some(0),
     deps: &[
         ("Addr", dep(DepKind::Addr)),
         ("Data", dep(DepKind::Data)),
@@ -26,11 +22,9 @@ pub static DIALECT: Dialect = Dialect {
         ("CtrlIsb", dep(DepKind::CtrlIsb)),
     ],
     default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::CtrlIsb, DepKind::Ctrl]),
-    rmws: &[("LxSx", Rmw::LxSx)],
-    rmw: Rmw::LxSx,
-    orders: any_orders,
     registers: Registers { prefix: "R", names: &[], first: 0, count: 13 },
     write: threads::<Arm>,
+    ..LOOPS
 };
 
 pub struct Arm;

@@ -1,7 +1,7 @@
 //! LoongArch: word loads and stores, and loops of LL and SC.
 
-use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
-use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::super::dialect::{Dialect, LOOPS, Registers, fences};
+use super::super::edge::{Atom, Order};
 use super::linked::{First, Linked, Words};
 use super::threads;
 use litmake_litmus::Arch;
@@ -10,7 +10,6 @@ pub static DIALECT: Dialect = Dialect {
     arch: Arch::LoongArch,
     plain: "P",
     atoms: &[("X", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
-    sizes: &[],
     // The hints that only keep the order.
     fences: fences![
         "Dbar.rw.rw" "dbar.rw.rw" "dbar 16",
@@ -24,18 +23,9 @@ pub static DIALECT: Dialect = Dialect {
         "Dbar.w.w" "dbar.w.w" "dbar 26",
         "Dbar.same" "dbar.same" "dbar 1792",
     ],
-    strong: Some(0),
-    deps: &[
-        ("Addr", dep(DepKind::Addr)),
-        ("Data", dep(DepKind::Data)),
-        ("Ctrl", dep(DepKind::Ctrl)),
-    ],
-    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
-    rmws: &[("LxSx", Rmw::LxSx)],
-    rmw: Rmw::LxSx,
-    orders: any_orders,
     registers: Registers { prefix: "$r", names: &[], first: 4, count: 28 },
     write: threads::<LoongArch>,
+    ..LOOPS
 };
 
 pub struct LoongArch;

@@ -1,29 +1,16 @@
 //! MIPS: word loads and stores, and loops of ll and sc.
 
-use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
-use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::super::dialect::{Dialect, LOOPS, Registers, fences};
 use super::linked::{First, Linked, Words};
 use super::threads;
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
     arch: Arch::Mips,
-    plain: "Na",
-    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
-    sizes: &[],
     fences: fences!["Sync" "sync" "sync"],
-    strong: Some(0),
-    deps: &[
-        ("Addr", dep(DepKind::Addr)),
-        ("Data", dep(DepKind::Data)),
-        ("Ctrl", dep(DepKind::Ctrl)),
-    ],
-    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
-    rmws: &[("LxSx", Rmw::LxSx)],
-    rmw: Rmw::LxSx,
-    orders: any_orders,
     registers: Registers { prefix: "$", names: &[], first: 2, count: 24 },
     write: threads::<Mips>,
+    ..LOOPS
 };
 
 pub struct Mips;

@@ -1,23 +1,19 @@
 //! Power: word loads and stores, and loops of lwarx and stwcx.
 
-use super::super::dialect::{Dialect, Registers, any_orders, dep, fences};
-use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::super::dialect::{Dialect, LOOPS, Registers, dep, fences};
+use super::super::edge::DepKind;
 use super::linked::{Linked, Words};
 use super::threads;
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
     arch: Arch::Ppc,
-    plain: "Na",
-    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
-    sizes: &[],
     fences: fences![
         "Sync" "sync" "sync",
         "LwSync" "lwsync" "lwsync",
         "Eieio" "eieio" "eieio",
         "ISync" "isync" "isync",
     ],
-    strong: Some(0),
     deps: &[
         ("Addr", dep(DepKind::Addr)),
         ("Data", dep(DepKind::Data)),
@@ -25,11 +21,9 @@ pub static DIALECT: Dialect = Dialect {
         ("CtrlIsync", dep(DepKind::CtrlIsb)),
     ],
     default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::CtrlIsb, DepKind::Ctrl]),
-    rmws: &[("LxSx", Rmw::LxSx)],
-    rmw: Rmw::LxSx,
-    orders: any_orders,
     registers: Registers { prefix: "r", names: &[], first: 1, count: 30 },
     write: threads::<Ppc>,
+    ..LOOPS
 };
 
 pub struct Ppc;
