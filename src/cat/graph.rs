@@ -332,33 +332,31 @@ impl Graph {
     }
 
     pub fn domain(&mut self, a: NodeId) -> NodeId {
+        self.side(a, false)
+    }
+
+    pub fn range(&mut self, a: NodeId) -> NodeId {
+        self.side(a, true)
+    }
+
+    /// The range, or else the domain.
+    fn side(&mut self, a: NodeId, is_range: bool) -> NodeId {
         match *self.get(a) {
             Node::EmptyRel => self.empty_set(),
             Node::IdentityOn(s) => s,
             Node::BaseRel(BaseRel::Id) => self.base_set(BaseSet::All),
-            Node::Inverse(r) => self.range(r),
-            Node::Plus(r) => self.domain(r),
-            Node::RestrictDomain(r, s) => {
-                let d = self.domain(r);
-                self.inter(d, s)
-            }
+            Node::Inverse(r) => self.side(r, !is_range),
+            Node::Plus(r) => self.side(r, is_range),
+            Node::RestrictDomain(r, s) if !is_range => self.side_within(r, s, is_range),
+            Node::RestrictRange(r, s) if is_range => self.side_within(r, s, is_range),
+            _ if is_range => self.node(Node::Range(a), true),
             _ => self.node(Node::Domain(a), true),
         }
     }
 
-    pub fn range(&mut self, a: NodeId) -> NodeId {
-        match *self.get(a) {
-            Node::EmptyRel => self.empty_set(),
-            Node::IdentityOn(s) => s,
-            Node::BaseRel(BaseRel::Id) => self.base_set(BaseSet::All),
-            Node::Inverse(r) => self.domain(r),
-            Node::Plus(r) => self.range(r),
-            Node::RestrictRange(r, s) => {
-                let d = self.range(r);
-                self.inter(d, s)
-            }
-            _ => self.node(Node::Range(a), true),
-        }
+    fn side_within(&mut self, r: NodeId, s: NodeId, is_range: bool) -> NodeId {
+        let side = self.side(r, is_range);
+        self.inter(side, s)
     }
 
     pub fn restrict_domain(&mut self, r: NodeId, s: NodeId) -> NodeId {
@@ -566,69 +564,40 @@ impl Graph {
 
     /// Whether all sources (or targets) of `r` certainly lie in `s`.
     fn ends_within(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
-        if *self.get(s) == Node::BaseSet(BaseSet::All) {
-            return true;
-        }
-        if depth == 0 {
-            return false;
-        }
-        let d = depth - 1;
-        match *self.get(r) {
-            Node::EmptyRel => true,
-            Node::IdentityOn(t) => self.within(t, s, d),
-            Node::Cross(a, b) => self.within(if target { b } else { a }, s, d),
-            Node::Union(x, y) => {
-                self.ends_within(x, s, target, d) && self.ends_within(y, s, target, d)
-            }
-            Node::Inter(x, y) => {
-                self.ends_within(x, s, target, d) || self.ends_within(y, s, target, d)
-            }
-            Node::Diff(x, _) | Node::Plus(x) => self.ends_within(x, s, target, d),
-            Node::Inverse(x) => self.ends_within(x, s, !target, d),
-            Node::Seq(x, y) => self.ends_within(if target { y } else { x }, s, target, d),
-            Node::RestrictDomain(x, t) => {
-                (!target && self.within(t, s, d)) || self.ends_within(x, s, target, d)
-            }
-            Node::RestrictRange(x, t) => {
-                (target && self.within(t, s, d)) || self.ends_within(x, s, target, d)
-            }
-            Node::BaseRel(base) => match self.base_ends(base, target) {
-                Some(end) => self.within(end, s, d),
-                None => false,
-            },
-            _ => false,
-        }
+        *self.get(s) == Node::BaseSet(BaseSet::All)
+            || self.ends(r, target, depth, &|set, depth| self.within(set, s, depth))
     }
 
     /// Whether all sources (or targets) of `r` certainly lie outside `s`.
     fn ends_outside(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
+        self.ends(r, target, depth, &|set, depth| self.disjoint(set, s, depth))
+    }
+
+    /// Whether all sources (or targets) of `r` certainly lie in a set that fits.
+    fn ends(
+        &self,
+        r: NodeId,
+        target: bool,
+        depth: usize,
+        fits: &dyn Fn(NodeId, usize) -> bool,
+    ) -> bool {
         if depth == 0 {
             return false;
         }
         let d = depth - 1;
+        let ends = |x, target| self.ends(x, target, d, fits);
         match *self.get(r) {
             Node::EmptyRel => true,
-            Node::IdentityOn(t) => self.disjoint(t, s, d),
-            Node::Cross(a, b) => self.disjoint(if target { b } else { a }, s, d),
-            Node::Union(x, y) => {
-                self.ends_outside(x, s, target, d) && self.ends_outside(y, s, target, d)
-            }
-            Node::Inter(x, y) => {
-                self.ends_outside(x, s, target, d) || self.ends_outside(y, s, target, d)
-            }
-            Node::Diff(x, _) | Node::Plus(x) => self.ends_outside(x, s, target, d),
-            Node::Inverse(x) => self.ends_outside(x, s, !target, d),
-            Node::Seq(x, y) => self.ends_outside(if target { y } else { x }, s, target, d),
-            Node::RestrictDomain(x, t) => {
-                (!target && self.disjoint(t, s, d)) || self.ends_outside(x, s, target, d)
-            }
-            Node::RestrictRange(x, t) => {
-                (target && self.disjoint(t, s, d)) || self.ends_outside(x, s, target, d)
-            }
-            Node::BaseRel(base) => match self.base_ends(base, target) {
-                Some(end) => self.disjoint(end, s, d),
-                None => false,
-            },
+            Node::IdentityOn(t) => fits(t, d),
+            Node::Cross(a, b) => fits(if target { b } else { a }, d),
+            Node::Union(x, y) => ends(x, target) && ends(y, target),
+            Node::Inter(x, y) => ends(x, target) || ends(y, target),
+            Node::Diff(x, _) | Node::Plus(x) => ends(x, target),
+            Node::Inverse(x) => ends(x, !target),
+            Node::Seq(x, y) => ends(if target { y } else { x }, target),
+            Node::RestrictDomain(x, t) => (!target && fits(t, d)) || ends(x, target),
+            Node::RestrictRange(x, t) => (target && fits(t, d)) || ends(x, target),
+            Node::BaseRel(base) => self.base_ends(base, target).is_some_and(|end| fits(end, d)),
             _ => false,
         }
     }

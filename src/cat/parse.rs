@@ -21,6 +21,9 @@ pub fn parse(source: &Source) -> Result<File> {
     parser.file()
 }
 
+/// The arms of a match on tags, and the default one.
+type Arms<T> = (Vec<(Name, T)>, Option<T>);
+
 struct Parser<'s> {
     source: &'s Source,
     tokens: Vec<Token>,
@@ -309,35 +312,48 @@ impl Parser<'_> {
         let on = self.expr()?;
         self.expect("with")?;
         self.eat("||");
+        let (arms, default) = self.arms(|parser, is_last| match is_last {
+            true => parser.block(&["end"]),
+            false => parser.block(&["||", "end"]),
+        })?;
+        Ok(InsKind::Match { on, arms, default })
+    }
+
+    /// The arms of a match on tags, to its end; `body` reads one, and is told whether no other can follow.
+    fn arms<T>(&mut self, body: impl Fn(&mut Self, bool) -> Result<T>) -> Result<Arms<T>> {
         let (mut arms, mut default) = (Vec::new(), None);
         loop {
             if self.eat("_") {
                 self.expect("->")?;
-                default = Some(self.block(&["end"])?);
+                default = Some(body(self, true)?);
                 break;
             }
             let tag = self.tag()?;
             self.expect("->")?;
-            arms.push((tag, self.block(&["||", "end"])?));
+            arms.push((tag, body(self, false)?));
             if !self.eat("||") {
                 break;
             }
         }
         self.expect("end")?;
-        Ok(InsKind::Match { on, arms, default })
+        Ok((arms, default))
+    }
+
+    /// The parameters of a procedure or a function: one, or several in parentheses.
+    fn params(&mut self) -> Result<Pat> {
+        if !self.eat("(") {
+            return Ok(vec![self.var()?]);
+        }
+        let params = self.formals()?;
+        self.expect(")")?;
+        Ok(params)
     }
 
     fn procedure(&mut self) -> Result<InsKind> {
         self.expect("procedure")?;
         let rec = self.eat("rec");
         let name = self.name("the name of the procedure")?;
-        let params = if self.eat("(") {
-            let pat = self.formals()?;
-            self.expect(")")?;
-            pat
-        } else {
-            vec![self.var()?]
-        };
+        let params = self.params()?;
         self.expect("=")?;
         let body = self.block(&["end"])?;
         self.expect("end")?;
@@ -451,13 +467,7 @@ impl Parser<'_> {
             }
             Tok::Sign("fun") => {
                 self.next();
-                let params = if self.eat("(") {
-                    let pat = self.formals()?;
-                    self.expect(")")?;
-                    pat
-                } else {
-                    vec![self.var()?]
-                };
+                let params = self.params()?;
                 self.expect("->")?;
                 let body = self.expr()?;
                 ExprKind::Fun(Box::new(Function { name: None, params, body }))
@@ -501,21 +511,8 @@ impl Parser<'_> {
         self.eat("||");
         let default_arm = self.is("_") && matches!(self.peek_at(1), Tok::Sign("->"));
         if default_arm || matches!(self.peek(), Tok::Tag(_)) {
-            let (mut arms, mut default) = (Vec::new(), None);
-            loop {
-                if self.eat("_") {
-                    self.expect("->")?;
-                    default = Some(Box::new(self.expr()?));
-                    break;
-                }
-                let tag = self.tag()?;
-                self.expect("->")?;
-                arms.push((tag, self.expr()?));
-                if !self.eat("||") {
-                    break;
-                }
-            }
-            self.expect("end")?;
+            let (arms, default) = self.arms(|parser, _| parser.expr())?;
+            let default = default.map(Box::new);
             return Ok(ExprKind::MatchTag { on, arms, default });
         }
         let (empty, other);

@@ -36,10 +36,7 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(run(&args))
 }
 
 fn run(args: &Args) -> Result<u8> {

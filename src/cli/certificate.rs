@@ -72,10 +72,7 @@ pub fn main(args: &Args) -> ExitCode {
             });
             ExitCode::from(statuses.max().unwrap_or(0))
         }
-        Command::Finding { source, code } => match finding(source, code) {
-            Ok(status) => ExitCode::from(status),
-            Err(e) => common::fail(&e),
-        },
+        Command::Finding { source, code } => common::ended(finding(source, code)),
     }
 }
 

@@ -182,10 +182,7 @@ pub fn main(mut args: Args) -> ExitCode {
         let stream = Stream::of(&mut args.inputs, &mut args.how.cache)?;
         run(&args, stream.as_ref())
     });
-    match status {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(status)
 }
 
 impl Args {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::records::Records;
-use litmake::diag::{Diag, Result};
+use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::family::Library;
@@ -262,6 +262,39 @@ pub fn warn(workspace: &Workspace) {
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
     ExitCode::from(status_of(status_for(diag)))
+}
+
+/// The exit status with which a command ended; an error is printed.
+pub fn ended(result: Result<u8>) -> ExitCode {
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => fail(&e),
+    }
+}
+
+/// The same of a command that has no statuses of its own.
+pub fn done(result: Result<()>) -> ExitCode {
+    ended(result.map(|()| 0))
+}
+
+/// The exit status of a command whose errors have statuses of their own; an error is printed.
+pub fn ended_as(result: std::result::Result<u8, (u8, Box<Diag>)>) -> ExitCode {
+    ExitCode::from(result.unwrap_or_else(|(status, e)| {
+        eprintln!("{e}");
+        status
+    }))
+}
+
+/// The error of a list from which the words of a command line choose nothing.
+pub fn nothing_fits<'a>(
+    what: &str,
+    words: &[String],
+    names: impl IntoIterator<Item = &'a str>,
+    help: &str,
+) -> Box<Diag> {
+    let near = words.first().and_then(|word| nearest(word, names));
+    let help = near.map_or_else(|| help.to_string(), |near| format!("there is `{near}`"));
+    Diag::new(format!("no {what} fits")).help(help)
 }
 
 /// The exit status of an error: 3 where something that the command needs is missing or failed.

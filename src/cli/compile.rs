@@ -76,16 +76,10 @@ impl From<StorageArg> for Storage {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err((status, e)) => {
-            eprintln!("{e}");
-            ExitCode::from(status)
-        }
-    }
+    common::ended_as(run(&args).map(|text| {
+        print!("{text}");
+        0
+    }))
 }
 
 fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {

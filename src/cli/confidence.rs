@@ -39,10 +39,7 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 pub fn run(args: &Args) -> Result<()> {

@@ -241,10 +241,7 @@ impl How {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(run(&args))
 }
 
 /// Writes the tests as C code: into a folder for another machine, or to the terminal.

@@ -161,14 +161,8 @@ fn of_gcc(
         let why = why.to_string();
         return Ok(Culprit { why, ..Culprit::default() });
     };
-    let target = match trail.rtl {
-        true => compiler.profile.arch.name().to_string(),
-        false => String::new(),
-    };
-    let place = match trail.rtl {
-        true => "on RTL, in code generation",
-        false => "on trees",
-    };
+    let target = if trail.rtl { compiler.profile.arch.name().to_string() } else { String::new() };
+    let place = if trail.rtl { "on RTL, in code generation" } else { "on trees" };
     let suspect = Pass { name: trail.pass.clone(), rtl: trail.rtl };
     let others = gcc::changing(&dumps, &threads, &suspect);
     let source = court.source(test).map_err(Failure::from)?;

@@ -118,10 +118,7 @@ pub fn main(args: Args) -> ExitCode {
         (Some(old), Some(new)) => judge(&args, old, new),
         _ => compare(&args),
     };
-    match done {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(done)
 }
 
 /// Compares each profile with the one before it.

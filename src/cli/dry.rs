@@ -74,8 +74,5 @@ fn reasons(
         return vec!["the last run had no such stage".into()];
     };
     let changed = old.changes(&node.fingerprint, store);
-    match changed.is_empty() {
-        true => vec!["tests are new or changed".into()],
-        false => changed,
-    }
+    if changed.is_empty() { vec!["tests are new or changed".into()] } else { changed }
 }

@@ -37,10 +37,7 @@ const SHOWN: usize = 10;
 const COMPARED: usize = 50_000;
 
 pub fn main(args: Args) -> ExitCode {
-    match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(args))
 }
 
 /// The state of a test at one node in one run.

@@ -314,10 +314,7 @@ fn instructions(finding: &Finding, profile: &Profile) -> Vec<Vec<Instruction>> {
     let Some(listing) = listing else { return Vec::new() };
     let lines: Vec<&str> = listing.source.lines().collect();
     let one = |own: &str, listed: &Listed| Instruction {
-        function: match listed.place.0 == own {
-            true => String::new(),
-            false => listed.place.0.clone(),
-        },
+        function: if listed.place.0 == own { String::new() } else { listed.place.0.clone() },
         line: listing
             .line(listed)
             .and_then(|n| lines.get(usize::try_from(n).ok()?.checked_sub(1)?))

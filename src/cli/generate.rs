@@ -122,10 +122,7 @@ fn language(text: &str) -> std::result::Result<Language, String> {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match asked(&args).and_then(|asked| run(&asked)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(asked(&args).and_then(|asked| run(&asked)))
 }
 
 fn asked(args: &Args) -> Result<Asked<'_>> {

@@ -210,10 +210,7 @@ fn add_at(folder: &Folder, report: &Report, about: &About, date: Option<Date>) -
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 fn run(args: &Args) -> Result<()> {

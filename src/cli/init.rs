@@ -68,10 +68,7 @@ struct Written {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(run(&args))
 }
 
 fn run(args: &Args) -> Result<u8> {

@@ -75,10 +75,7 @@ impl<K: Flags> clap::Args for Keys<K> {
             let short = about.split_inclusive(". ").next().unwrap_or(&about).trim_end_matches(". ");
             let key_as_flag = key.replace('_', "-");
             let arg = Arg::new(key).help(short.to_string()).long_help(about.clone());
-            let arg = match key_as_flag == flag {
-                true => arg,
-                false => arg.alias(key_as_flag),
-            };
+            let arg = if key_as_flag == flag { arg } else { arg.alias(key_as_flag) };
             command.arg(
                 match kind {
                     Type::Switch => arg.action(ArgAction::SetTrue),

@@ -164,13 +164,7 @@ fn dialect(word: &str) -> std::result::Result<Arch, String> {
 pub type Ended = (u8, Box<Diag>);
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err((status, e)) => {
-            eprintln!("{e}");
-            ExitCode::from(status)
-        }
-    }
+    common::ended_as(run(&args))
 }
 
 fn input(e: Box<Diag>) -> Ended {

@@ -87,10 +87,7 @@ pub fn main(args: Args) -> ExitCode {
         Command::Diff(args) => diff(&args),
         Command::Sum(args) => sum(&args),
     };
-    match result {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(result)
 }
 
 fn compare(args: &Compare) -> Result<u8> {

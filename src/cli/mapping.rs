@@ -95,10 +95,7 @@ pub struct Args {
 const SAMPLE: u64 = 400;
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(run(&args))
 }
 
 fn run(args: &Args) -> Result<u8> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use litmake::cat::ast::{Ins, InsKind};
 use litmake::cat::load::built_in_names;
 use litmake::cat::{self, LoadOptions};
-use litmake::diag::{Diag, Result, nearest};
+use litmake::diag::Result;
 use litmake::litmus::Arch;
 
 use super::common;
@@ -33,10 +33,7 @@ struct Model {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -48,12 +45,8 @@ fn run(args: &Args) -> Result<()> {
     let chosen: Vec<&Model> =
         all.iter().filter(|m| args.words.iter().all(|word| has(m, word))).collect();
     if chosen.is_empty() {
-        let diag = Diag::new("no model fits");
-        let near = args.words.first().and_then(|w| nearest(w, all.iter().map(|m| m.name)));
-        return Err(match near {
-            Some(near) => diag.help(format!("there is `{near}`")),
-            None => diag.help("`litmake list models` lists all; any cat file is a model, too"),
-        });
+        let help = "`litmake list models` lists all; any cat file is a model, too";
+        return Err(common::nothing_fits("model", &args.words, all.iter().map(|m| m.name), help));
     }
     let width = chosen.iter().map(|m| m.name.len()).max().unwrap_or(0);
     for m in chosen {

@@ -73,10 +73,7 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 fn run(args: &Args) -> Result<()> {

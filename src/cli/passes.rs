@@ -93,13 +93,7 @@ pub struct Args {
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=30;
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err((status, e)) => {
-            eprintln!("{e}");
-            ExitCode::from(status)
-        }
-    }
+    common::ended_as(run(&args))
 }
 
 /// So many tests are read ahead, so that threads that they share are compiled once.

@@ -64,10 +64,7 @@ pub fn text(path: &str) -> Option<&'static str> {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -83,12 +80,8 @@ fn run(args: &Args) -> Result<()> {
         chosen = all.iter().filter(|p| args.words.iter().all(|w| has(p, w))).collect();
     }
     if chosen.is_empty() {
-        let near = args.words.first().and_then(|w| nearest(w, all.iter().map(|p| p.name)));
-        let diag = Diag::new("no pipeline fits");
-        return Err(match near {
-            Some(near) => diag.help(format!("there is `{near}`")),
-            None => diag.help("`litmake list pipelines` lists all"),
-        });
+        let (names, help) = (all.iter().map(|p| p.name), "`litmake list pipelines` lists all");
+        return Err(common::nothing_fits("pipeline", &args.words, names, help));
     }
     if let Some(folder) = &args.copy {
         return copy(&chosen, folder);

@@ -322,10 +322,7 @@ pub mod client {
         let client = Client::start(options)
             .map_err(|e| Diag::new(format!("cannot use the remote cache {shown}: {e}")))?;
         let usable = || {
-            client.check().and_then(|()| match executes {
-                true => client.check_execution(),
-                false => Ok(()),
-            })
+            client.check().and_then(|()| if executes { client.check_execution() } else { Ok(()) })
         };
         if !args.remote_local_fallback && usable().is_err() {
             for notice in client.take_notices() {
@@ -381,10 +378,7 @@ pub mod client {
             let word = if finding.good { "good   " } else { "missing" };
             println!("  {word}  {}", plain::line(&finding.text));
         }
-        Ok(match findings.iter().all(|f| f.good) {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(3),
-        })
+        Ok(if findings.iter().all(|f| f.good) { ExitCode::SUCCESS } else { ExitCode::from(3) })
     }
 
     pub fn end(client: &Client, stop: &Stop, quiet: bool) {
@@ -508,10 +502,7 @@ pub mod client {
         let is_unused = access.remote_headers.is_empty()
             && access.credential_helpers.is_empty()
             && access.remote_instance_name.is_none();
-        match is_unused {
-            true => Ok(()),
-            false => Err(without()),
-        }
+        if is_unused { Ok(()) } else { Err(without()) }
     }
 
     pub fn examine(_: &str, _: &Access, _: bool) -> Result<ExitCode> {

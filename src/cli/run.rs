@@ -525,10 +525,7 @@ pub fn job_summary(report: &Report) {
 /// Prints the summary at the end. Names and messages are made harmless before the text is coloured.
 pub fn say_summary(report: &Report, style: Style) {
     let text = summary(&report.harmless(), style);
-    match on_github() {
-        true => output::raw(&plain::no_commands(&text)),
-        false => output::raw(&text),
-    }
+    if on_github() { output::raw(&plain::no_commands(&text)) } else { output::raw(&text) }
 }
 
 pub fn say(args: &Args, report: &Report) -> Result<()> {
@@ -568,10 +565,7 @@ pub struct Formats {
 impl Formats {
     pub fn write(&self, report: &Report) -> Result<()> {
         if let Some(path) = &self.report {
-            let report = match self.stable {
-                true => report.clone().stable(),
-                false => report.clone(),
-            };
+            let report = if self.stable { report.clone().stable() } else { report.clone() };
             write(path, report.json())?;
         }
         if let Some(path) = &self.junit {

@@ -47,10 +47,7 @@ fn arch(word: &str) -> std::result::Result<Arch, String> {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fail(&e),
-    }
+    common::done(run(&args))
 }
 
 fn run(args: &Args) -> Result<()> {

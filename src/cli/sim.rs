@@ -21,7 +21,7 @@ use litmake::report::picture;
 use litmake::sim::printed::{block, condition};
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, PlainAtomic, Simulator};
-use litmake::stop::Stopping;
+use litmake::stop::{Stop, Stopping};
 
 use super::byname::ByName;
 use super::{byname, certificate, common, completions};
@@ -415,9 +415,7 @@ fn in_order(
     let state = Mutex::new(Done { results: HashMap::new(), printed: 0 });
     let changed = Condvar::new();
     let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    let mut good = true;
-    let interrupted = common::stop_between_results();
+    let mut out = Printer::new();
     let wrote = std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
@@ -442,9 +440,7 @@ fn in_order(
         for i in 0..paths.len() {
             let mut guard = lock();
             let result = loop {
-                if interrupted.asked() {
-                    going_on(&mut out, i, paths);
-                }
+                out.stop_before(i, paths);
                 match guard.results.remove(&i) {
                     Some(result) => break result,
                     None => {
@@ -456,31 +452,52 @@ fn in_order(
             guard.printed = i;
             drop(guard);
             changed.notify_all();
-            let wrote = match result {
-                Ok(text) => out.write_all(text.as_bytes()),
-                Err(diag) => {
-                    good = false;
-                    // Keeps standard output and standard error in order for a reader of both.
-                    let flushed = out.flush();
-                    eprintln!("{diag}");
-                    flushed
-                }
-            };
+            let wrote = out.print(result);
             if wrote.is_err() {
                 stop.store(true, Ordering::Relaxed);
                 changed.notify_all();
                 return wrote;
             }
         }
-        out.flush()
+        out.text.flush()
     });
-    written(wrote, good)
+    written(wrote, out.good)
 }
 
-/// Ends the program at an interrupt, after writing the results so far.
-fn going_on(out: &mut impl Write, at: usize, paths: &[PathBuf]) -> ! {
-    let _ = out.flush();
-    common::stopped_before(at, paths.len(), paths[at].display())
+/// Prints results in their order.
+struct Printer {
+    text: std::io::BufWriter<std::io::StdoutLock<'static>>,
+    /// Whether no result was an error.
+    good: bool,
+    interrupted: Stop,
+}
+
+impl Printer {
+    fn new() -> Printer {
+        let text = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        Printer { text, good: true, interrupted: common::stop_between_results() }
+    }
+
+    fn print(&mut self, result: Result<String>) -> std::io::Result<()> {
+        match result {
+            Ok(text) => self.text.write_all(text.as_bytes()),
+            Err(diag) => {
+                self.good = false;
+                // Keeps standard output and standard error in order for a reader of both.
+                let flushed = self.text.flush();
+                eprintln!("{diag}");
+                flushed
+            }
+        }
+    }
+
+    /// Ends the program if it was interrupted, after writing the results so far.
+    fn stop_before(&mut self, at: usize, paths: &[PathBuf]) {
+        if self.interrupted.asked() {
+            let _ = self.text.flush();
+            common::stopped_before(at, paths.len(), paths[at].display())
+        }
+    }
 }
 
 /// The same in this thread alone.
@@ -489,27 +506,15 @@ fn one_by_one(
     one: impl Fn(&mut Simulator, &Path) -> Result<String>,
 ) -> Result<bool> {
     let mut simulator = Simulator::default();
-    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    let mut good = true;
-    let interrupted = common::stop_between_results();
+    let mut out = Printer::new();
     for (i, path) in paths.iter().enumerate() {
-        if interrupted.asked() {
-            going_on(&mut out, i, paths);
-        }
-        let wrote = match guarded(&one, &mut simulator, path) {
-            Ok(text) => out.write_all(text.as_bytes()),
-            Err(diag) => {
-                good = false;
-                let flushed = out.flush();
-                eprintln!("{diag}");
-                flushed
-            }
-        };
+        out.stop_before(i, paths);
+        let wrote = out.print(guarded(&one, &mut simulator, path));
         if wrote.is_err() {
-            return written(wrote, good);
+            return written(wrote, out.good);
         }
     }
-    written(out.flush(), good)
+    written(out.text.flush(), out.good)
 }
 
 /// Runs one test. A panic becomes an error of that test, and the others go on.

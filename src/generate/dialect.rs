@@ -65,6 +65,28 @@ pub struct Registers {
     pub count: u8,
 }
 
+/// A machine with word accesses, whose read-modify-writes are loops of linked loads and conditional stores; dialects of
+/// such machines say what is different.
+pub(crate) const LOOPS: Dialect = Dialect {
+    arch: Arch::C,
+    plain: "Na",
+    atoms: &[("A", Atom::Loop(Order::Plain, Order::Plain)), ("R", Atom::Reserve)],
+    sizes: &[],
+    fences: &[],
+    strong: Some(0),
+    deps: &[
+        ("Addr", dep(DepKind::Addr)),
+        ("Data", dep(DepKind::Data)),
+        ("Ctrl", dep(DepKind::Ctrl)),
+    ],
+    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
+    rmws: &[("LxSx", Rmw::LxSx)],
+    rmw: Rmw::LxSx,
+    orders: any_orders,
+    registers: Registers { prefix: "", names: &[], first: 0, count: 0 },
+    write: |_, _, _, _| Err("there are no instructions for it"),
+};
+
 /// Annotations that say something of single accesses and are of no effect on a read-modify-write.
 pub(crate) fn any_orders(_: Rmw, _: Option<Order>, _: Option<Order>) -> bool {
     true

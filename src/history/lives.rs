@@ -472,10 +472,7 @@ fn short(f: &Finding) -> String {
         (true, false) => operations(&f.cause),
         (true, true) => operations(&f.reproducer),
     };
-    let what = match what.is_empty() {
-        true => format!("{} bug", f.class.name()),
-        false => what,
-    };
+    let what = if what.is_empty() { format!("{} bug", f.class.name()) } else { what };
     match f.family.is_empty() {
         true => what,
         false => format!("{what} in {}", f.family),

@@ -81,10 +81,7 @@ fn changes(history: &History, at: usize) -> String {
         }
     });
     let said: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
-    match said.is_empty() {
-        true => NOTHING.to_string(),
-        false => said.join(", "),
-    }
+    if said.is_empty() { NOTHING.to_string() } else { said.join(", ") }
 }
 
 /// The headline of a run: its colour, and what changed by it. Only a run that judged everything can

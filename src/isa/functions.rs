@@ -13,18 +13,12 @@ const MOST_LINES: usize = 4096;
 
 /// Refuses calls that are nested too deeply.
 pub fn check_depth(depth: usize) -> Result<(), &'static str> {
-    match depth > DEEPEST {
-        true => Err("functions that call one another without end"),
-        false => Ok(()),
-    }
+    if depth > DEEPEST { Err("functions that call one another without end") } else { Ok(()) }
 }
 
 /// Refuses another instruction in a thread of so many.
 pub fn check_length(lines: usize) -> Result<(), &'static str> {
-    match lines >= MOST_LINES {
-        true => Err("a thread of so many instructions"),
-        false => Ok(()),
-    }
+    if lines >= MOST_LINES { Err("a thread of so many instructions") } else { Ok(()) }
 }
 
 /// The function of a test's thread; an error if the module has none with so many parameters.

@@ -3,7 +3,7 @@
 //!
 //! It knows no instruction set: its caller knows what a word means.
 
-use super::microcode::{Emit, Labels};
+use super::microcode::{Emit, Labels, parse_int};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_litmus::Line;
 use litmake_ops::{BinOp, Label, Op, Temp, UnOp};
@@ -95,6 +95,17 @@ impl<'a> Cursor<'a> {
     /// Takes a character; an error where something else is there.
     pub(crate) fn expect(&mut self, c: char) -> Result<()> {
         if self.eat(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
+    }
+
+    /// Takes the current token for what `known` makes of it; an error where it makes nothing.
+    pub(crate) fn one<T>(
+        &mut self,
+        what: &str,
+        known: impl FnOnce(Tok<'a>) -> Option<T>,
+    ) -> Result<T> {
+        let found = known(self.tok).ok_or_else(|| self.expected(what))?;
+        self.advance();
+        Ok(found)
     }
 
     /// Takes a comma; an error where something else is there.
@@ -276,6 +287,11 @@ impl Names {
         u16::try_from(index).ok().and_then(|i| i.checked_add(SYMBOLIC)).map(R)
     }
 
+    /// The symbolic register that a word names, if it names one.
+    pub(crate) fn symbolic(&mut self, word: &str) -> Option<R> {
+        is_symbolic(word).then(|| self.intern(word)).flatten()
+    }
+
     /// The name of a symbolic register, with its `%`; `None` for another one.
     pub(crate) fn name(&self, reg: R) -> Option<&str> {
         let index = reg.0.checked_sub(SYMBOLIC)?;
@@ -286,6 +302,45 @@ impl Names {
 /// Whether a word is a symbolic register.
 pub fn is_symbolic(word: &str) -> bool {
     word.len() > 1 && word.starts_with('%')
+}
+
+/// A part of a line, or why it is none.
+type Read<T> = std::result::Result<T, Refusal>;
+
+/// The mnemonic of a line in lower case, and its operands between commas; `None` where there is no instruction.
+pub(crate) fn statement(text: &str) -> Option<(String, Vec<&str>)> {
+    let text = text.split('#').next().unwrap_or("").trim();
+    let text = text.trim_end_matches(';').trim_end();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let args = match text[end..].trim() {
+        "" => Vec::new(),
+        args => args.split(',').map(str::trim).collect(),
+    };
+    (!text.is_empty()).then(|| (text[..end].to_ascii_lowercase(), args))
+}
+
+/// A constant of 64 bits, with a sign or without.
+pub(crate) fn constant(text: &str) -> Read<i64> {
+    let value = parse_int(text)
+        .and_then(|n| i64::try_from(n).or_else(|_| u64::try_from(n).map(|n| n as i64)).ok());
+    value.ok_or_else(|| format!("`{text}` is no 64-bit constant").into())
+}
+
+/// A location with an optional offset; `is_name` says which names there are.
+pub(crate) fn location(text: &str, is_name: fn(&str) -> bool) -> Read<(String, i64)> {
+    let sign = text.char_indices().skip(1).find(|(_, c)| matches!(c, '+' | '-'));
+    let (name, off) = match sign {
+        None => (text, 0),
+        Some((i, _)) => {
+            let off = parse_int(text[i..].trim()).and_then(|n| i64::try_from(n).ok());
+            let off = off.ok_or_else(|| format!("`{text}` is no location with an offset"))?;
+            (text[..i].trim(), off)
+        }
+    };
+    if !is_name(name) || name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(format!("`{text}` is no location").into());
+    }
+    Ok((name.to_string(), off))
 }
 
 /// The error for an unknown mnemonic.
@@ -400,6 +455,19 @@ impl Emit {
         let result = self.bin(op, a, divisor, width);
         let defined = self.bin_int(BinOp::Ne, b, 0, width);
         self.bin(BinOp::Mul, result, defined, width)
+    }
+
+    /// A quotient where `b` is not 0, and 1 where it is. It is computed in twice the width, in which it never overflows.
+    pub(crate) fn quotient(&mut self, a: Temp, b: Temp, width: u8, signed: bool) -> (Temp, Temp) {
+        let by_zero = self.is_zero(b, width);
+        let divisor = self.bin(BinOp::Or, b, by_zero, width);
+        if !signed {
+            return (self.bin(BinOp::DivU, a, divisor, width), by_zero);
+        }
+        let a = self.sign_extend(a, width, 2 * width);
+        let divisor = self.sign_extend(divisor, width, 2 * width);
+        let wide = self.bin(BinOp::DivS, a, divisor, 2 * width);
+        (self.zero_extend(wide, width, 2 * width), by_zero)
     }
 
     /// Emits `body` so that it happens only where `cond` is not 0.

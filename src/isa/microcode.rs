@@ -150,6 +150,22 @@ impl Emit {
         dst
     }
 
+    /// A read-modify-write in one event; `new` computes what is written from what was read. Gives the latter.
+    pub(crate) fn rmw(
+        &mut self,
+        addr: Temp,
+        size: u8,
+        tags: Tags,
+        new: impl FnOnce(&mut Emit, Temp) -> Temp,
+    ) -> Temp {
+        let dst = self.temp();
+        let outer = self.begin();
+        let new = new(self, dst);
+        let body = self.end(outer);
+        self.op(Op::Rmw { dst, addr, size, tags, body, new });
+        dst
+    }
+
     /// Writes `size` bytes.
     pub(crate) fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
         self.op(Op::Store { addr, src, size, tags });

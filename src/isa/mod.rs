@@ -26,6 +26,7 @@ pub mod rows;
 mod seq;
 pub mod spirv;
 pub mod target;
+mod thread;
 pub mod x86;
 
 use litmake_base::diag::{Result, Source};
@@ -80,7 +81,9 @@ pub trait Isa: Sync {
     fn register(&self, name: &str) -> Option<RegName>;
 
     /// The width of an address, in bits.
-    fn address_bits(&self) -> u8;
+    fn address_bits(&self) -> u8 {
+        64
+    }
 
     /// The barriers that code may be given, the weaker ones first.
     fn barriers(&self) -> &'static [&'static str] {
@@ -109,4 +112,19 @@ pub struct RegName {
     pub shown_bits: u8,
     /// Whether its final value is printed with a sign.
     pub signed: bool,
+}
+
+impl RegName {
+    /// A register that shows all of its bits, with a sign.
+    fn whole(name: impl Into<String>, bits: u8) -> RegName {
+        RegName { name: name.into(), bits, shown_bits: bits, signed: true }
+    }
+
+    /// A value of intermediate code, whose name has its `%` or not.
+    fn value(name: &str) -> Option<RegName> {
+        let plain = name.strip_prefix('%').unwrap_or(name);
+        let is_name =
+            !plain.is_empty() && plain.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        is_name.then(|| RegName::whole(format!("%{plain}"), 64))
+    }
 }

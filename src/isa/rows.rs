@@ -18,10 +18,7 @@ pub fn decoded<'r>(
         let mut words = row.split(' ');
         let mnemonic = words.next().unwrap_or_default().to_string();
         let operands: Vec<Operand> = words.map(operand).collect();
-        let flow = match operands.contains(&AGAIN) {
-            true => Flow::Branch,
-            false => Flow::Next,
-        };
+        let flow = if operands.contains(&AGAIN) { Flow::Branch } else { Flow::Next };
         (again, Decoded { at: 0, len: 4, mnemonic, operands, flow })
     })
 }

@@ -232,6 +232,36 @@ impl std::ops::Deref for Target {
 }
 
 impl Target {
+    /// A target of 64 bits with what most have: parameters in registers, no special registers, nothing that links or runs
+    /// programs for it.
+    pub(crate) fn new(
+        arch: Arch,
+        form: Form,
+        decoder: &'static dyn Decoder,
+        rules: &'static dyn Rules,
+    ) -> Target {
+        Target {
+            arch,
+            form,
+            decoder,
+            stack: "",
+            params: &[],
+            result: "",
+            stack_params: 0,
+            word: 8,
+            stack_start: 0,
+            entry: None,
+            global: None,
+            zero: None,
+            spare: &[],
+            floats: false,
+            machines: &[],
+            linker: None,
+            emulator: None,
+            rules,
+        }
+    }
+
     /// The same target where functions take their parameters as Go's compilers pass them
     /// (`cmd/compile/abi-internal.md`). `None` where Go's convention is not known.
     pub fn of_go(self) -> Option<Target> {

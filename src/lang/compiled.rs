@@ -149,33 +149,24 @@ pub fn composed(
         }
     };
     let rename = |p: &Place| rename(p, locals);
+    // Everything that the source shows is shown by the target too.
+    let shown = test.shown().into_iter().map(|place| rename(&place)).collect();
     let mut out = Test {
-        arch,
-        name: test.name.clone(),
-        doc: None,
         info: vec![(MAP.to_string(), map.clone())],
-        init,
-        threads,
-        helpers: Vec::new(),
         scopes: test.scopes.clone().or_else(|| places(arch, test.threads.len())),
-        locations: Vec::new(),
         filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
         condition: Condition {
             quantifier: test.condition.quantifier,
             prop: renamed(&test.condition.prop, &rename),
             span: Span::default(),
         },
-        source: Source::new(test.name.clone(), ""),
+        ..Test::of_code(arch, test.name.clone(), init, threads, shown)
     };
     if map.is_empty() {
         out.info.clear();
     }
     if out.init.iter().any(|i| matches!(&i.place, Place::Mem { name, .. } if is_lock(name))) {
         out.info.push((LOCKS.to_string(), "spin locks stand for those of libatomic".to_string()));
-    }
-    // Everything that the source shows is shown by the target too.
-    for place in test.shown() {
-        out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
     }
     Ok(out)
 }

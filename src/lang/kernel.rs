@@ -195,7 +195,7 @@ mod grace {
     use litmake_base::diag::Span;
     use litmake_base::failure::Failure;
     use litmake_litmus::c::ast::{
-        BinaryOp, Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp,
+        BinaryOp, Expr, ExprKind, Function, Param, PartMut, Stmt, StmtKind, UnaryOp,
     };
     use litmake_litmus::{Body, Test, Type};
 
@@ -295,7 +295,7 @@ mod grace {
     ) {
         if !is_wait(&s) {
             s.each_part_mut(&mut |part| {
-                if let Part::Stmt(s) = part {
+                if let PartMut::Stmt(s) = part {
                     let mut inner = Vec::new();
                     let taken = std::mem::replace(s, Stmt::new(StmtKind::Empty, s.span));
                     statement(taken, own, readers, &mut None, used, &mut inner);

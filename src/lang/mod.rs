@@ -20,10 +20,7 @@ use litmake_litmus::{Body, Test, Type};
 
 /// The types of the objects that the parameters of a test's threads point to.
 fn pointees(test: &Test) -> impl Iterator<Item = &Type> {
-    let functions = test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
+    let functions = test.threads.iter().filter_map(Body::function);
     functions.flat_map(|f| &f.params).filter_map(|p| match p.ty.bare() {
         Type::Pointer(to) => Some(&**to),
         _ => None,

@@ -58,10 +58,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     }
     let helpers: HashMap<&str, &Function> =
         test.helpers.iter().map(|h| (h.name.as_str(), h)).collect();
-    let threads = test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
+    let threads = test.threads.iter().filter_map(Body::function);
     let functions = test.helpers.iter().map(|f| (f, true)).chain(threads.map(|f| (f, false)));
     for (f, helper) in functions {
         // Rust has no way to promise what these promise.
@@ -197,10 +194,8 @@ impl Writer<'_> {
         for line in start {
             self.page.line(&line);
         }
-        let mut returns = false;
-        for s in &f.body {
-            returns |= has_return(s);
-        }
+        let is_return = |k: &StmtKind| matches!(k, StmtKind::Return(_));
+        let returns = f.body.iter().any(|s| s.any(&is_return));
         if !helper && returns {
             self.page.open("'end: {");
         }
@@ -576,10 +571,7 @@ impl Writer<'_> {
         let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
         let ty = if shift { a.ty.promoted() } else { a.ty.common(&b.ty) };
         let a = self.convert(a, &ty)?.text;
-        let b = match shift {
-            true => b.text,
-            false => self.convert(b, &ty)?.text,
-        };
+        let b = if shift { b.text } else { self.convert(b, &ty)?.text };
         Ok(match op {
             _ if compares => truth(format!("({a} {} {b})", op.text())),
             BinaryOp::Add => value(format!("{a}.wrapping_add({b})"), ty),
@@ -832,19 +824,6 @@ fn ordering(e: &Expr, what: Use) -> Result<&'static str, Failure> {
     match legal {
         true => Ok(order),
         false => refuse(&format!("`{name}` here")),
-    }
-}
-
-fn has_return(s: &Stmt) -> bool {
-    match &s.kind {
-        StmtKind::Return(_) => true,
-        StmtKind::If { yes, no, .. } => has_return(yes) || no.as_deref().is_some_and(has_return),
-        StmtKind::While { body, .. }
-        | StmtKind::DoWhile { body, .. }
-        | StmtKind::For { body, .. }
-        | StmtKind::Label(_, body) => has_return(body),
-        StmtKind::Block(list) => list.iter().any(has_return),
-        _ => false,
     }
 }
 

@@ -390,6 +390,32 @@ pub enum Operand {
 }
 
 impl Test {
+    /// A test of code, which shows these places and asks for nothing.
+    pub fn of_code(
+        arch: Arch,
+        name: String,
+        init: Vec<InitItem>,
+        threads: Vec<Body>,
+        shown: Vec<Place>,
+    ) -> Test {
+        let span = Span::default();
+        let observed = |place| Observed { place, ty: None, span };
+        Test {
+            arch,
+            source: Source::new(name.clone(), ""),
+            name,
+            doc: None,
+            info: Vec::new(),
+            init,
+            threads,
+            helpers: Vec::new(),
+            scopes: None,
+            locations: shown.into_iter().map(observed).collect(),
+            filter: None,
+            condition: Condition { quantifier: Quantifier::Exists, prop: Prop::True, span },
+        }
+    }
+
     /// The places that it shows, listed or named by its condition, in order, each once.
     pub fn shown(&self) -> Vec<Place> {
         let mut out: Vec<Place> = Vec::new();

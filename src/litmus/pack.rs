@@ -100,10 +100,7 @@ fn whole(path: &Path) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     // A `File` that is read to its end asks for its size and place first; what is taken of it not.
     file.take(MAX_MEMBER + 1).read_to_end(&mut out)?;
-    match out.len() as u64 > MAX_MEMBER {
-        true => Err(file::too_large(MAX_MEMBER)),
-        false => Ok(out),
-    }
+    if out.len() as u64 > MAX_MEMBER { Err(file::too_large(MAX_MEMBER)) } else { Ok(out) }
 }
 
 /// [`read`] for texts.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Arch, Type};
+use super::{Arch, Type, c};
 
 /// More stars and qualifiers than this are an error, so that types stay shallow.
 pub const MAX_TYPE_TOKENS: usize = 16;
@@ -152,7 +152,8 @@ pub fn text(ty: &Type) -> String {
 
 fn normal_text(ty: &Type) -> String {
     match ty {
-        Type::Int { bytes, signed } => int_name(*bytes, *signed).to_string(),
+        Type::Int { bytes: 16, signed: false } => "__uint128".to_string(),
+        Type::Int { bytes, signed } => c::types::int_name(*bytes, *signed).to_string(),
         Type::Float { bytes } => float_name(*bytes).to_string(),
         Type::Pointer(t) => format!("{}*", normal_text(t)),
         Type::Array(t, _) => normal_text(t),
@@ -175,21 +176,6 @@ fn qualified(ty: &Type, word: &str) -> String {
     match ty.bare() {
         Type::Pointer(_) => format!("{} {word}", normal_text(ty)),
         _ => format!("{word} {}", normal_text(ty)),
-    }
-}
-
-fn int_name(bytes: u8, signed: bool) -> &'static str {
-    match (bytes, signed) {
-        (1, true) => "int8_t",
-        (1, false) => "uint8_t",
-        (2, true) => "int16_t",
-        (2, false) => "uint16_t",
-        (8, true) => "int64_t",
-        (8, false) => "uint64_t",
-        (16, true) => "__int128",
-        (16, false) => "__uint128",
-        (_, true) => "int",
-        (_, false) => "uint32_t",
     }
 }
 

@@ -96,18 +96,9 @@ fn declare(name: &str, init: Option<Expr>) -> Stmt {
 
 /// Whether a thread jumps or returns; it is then left as it is.
 fn has_labels(body: &[Stmt]) -> bool {
-    body.iter().any(|s| match &s.kind {
-        StmtKind::Label(..) | StmtKind::Goto(_) | StmtKind::Return(_) => true,
-        StmtKind::Block(list) => has_labels(list),
-        StmtKind::If { yes, no, .. } => {
-            has_labels(std::slice::from_ref(yes))
-                || no.as_ref().is_some_and(|n| has_labels(std::slice::from_ref(n)))
-        }
-        StmtKind::While { body, .. }
-        | StmtKind::DoWhile { body, .. }
-        | StmtKind::For { body, .. } => has_labels(std::slice::from_ref(body)),
-        _ => false,
-    })
+    let leaves =
+        |k: &StmtKind| matches!(k, StmtKind::Label(..) | StmtKind::Goto(_) | StmtKind::Return(_));
+    body.iter().any(|s| s.any(&leaves))
 }
 
 /// A name that is not used in the function.

@@ -4,7 +4,7 @@
 //! module knows no models.
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, PartMut, Stmt, StmtKind};
 use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::c::scoped::first_order;
 use litmake_litmus::{Arch, Body, Test};
@@ -124,8 +124,8 @@ fn visit(test: &mut Test, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) {
 fn statement(s: &mut Stmt, f: &mut dyn FnMut(&WrittenOrder) -> Option<Step>) {
     let mut goes = false;
     s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => goes = expr(e, f),
-        Part::Stmt(s) => statement(s, f),
+        PartMut::Expr(e) => goes = expr(e, f),
+        PartMut::Stmt(s) => statement(s, f),
     });
     if goes && matches!(s.kind, StmtKind::Expr(_)) {
         s.kind = StmtKind::Empty;

@@ -157,10 +157,7 @@ fn first_wrong(
     }
     while bad - right > 1 {
         let middle = right + (bad - right) / 2;
-        match is_wrong(middle)? {
-            true => bad = middle,
-            false => right = middle,
-        }
+        if is_wrong(middle)? { bad = middle } else { right = middle }
     }
     match crash {
         Some((at, failure)) if at == right => Err(failure),

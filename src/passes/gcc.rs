@@ -114,10 +114,7 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
         .iter()
         .filter_map(|dump| {
             let text = section(&dump.text, function)?;
-            let operations = match dump.rtl {
-                true => patterns(&text)?,
-                false => calls(body(&text)?),
-            };
+            let operations = if dump.rtl { patterns(&text)? } else { calls(body(&text)?) };
             Some(Step { dump, text, operations })
         })
         .collect();

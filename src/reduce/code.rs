@@ -4,7 +4,9 @@
 
 use litmake_base::diag::Span;
 use litmake_litmus::Type;
-use litmake_litmus::c::ast::{BinaryOp, Declarator, Expr, ExprKind, IntLit, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{
+    BinaryOp, Declarator, Expr, ExprKind, IntLit, PartMut, Stmt, StmtKind,
+};
 use litmake_litmus::c::orders::{self, Kind};
 use litmake_litmus::c::scoped::reach;
 
@@ -122,7 +124,7 @@ fn once(body: Vec<Stmt>) -> Vec<Stmt> {
             // Jumps in an inner loop still belong to it.
             StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {}
             _ => s.each_part_mut(&mut |part| {
-                if let Part::Stmt(inner) = part {
+                if let PartMut::Stmt(inner) = part {
                     *inner = *joined(once(flat(inner)));
                 }
             }),

@@ -5,7 +5,7 @@
 //! here checks that the values are always equal.
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Expr, ExprKind, Part, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::ast::{Expr, ExprKind, PartMut, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::{Body, Test};
 
 use super::normal;
@@ -65,8 +65,8 @@ fn in_statement(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr) -> bool) -> bool {
     s.each_part_mut(&mut |part| {
         done = done
             || match part {
-                Part::Expr(e) => below(e, f),
-                Part::Stmt(s) => in_statement(s, f),
+                PartMut::Expr(e) => below(e, f),
+                PartMut::Stmt(s) => in_statement(s, f),
             };
     });
     done
@@ -167,7 +167,7 @@ pub fn rewrite(body: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stm
     let mut out = Vec::new();
     for mut s in body {
         s.each_part_mut(&mut |part| {
-            let Part::Stmt(inner) = part else { return };
+            let PartMut::Stmt(inner) = part else { return };
             let whole = std::mem::replace(inner, Stmt::new(StmtKind::Empty, Span::default()));
             let span = whole.span;
             *inner = match whole.kind {

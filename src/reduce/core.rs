@@ -8,7 +8,9 @@
 //! same operation have one core. It does not know what the difference is.
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, IntLit, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{
+    Declarator, Expr, ExprKind, Function, IntLit, PartMut, Stmt, StmtKind,
+};
 use litmake_litmus::c::print_function;
 use litmake_litmus::{
     self as litmus, Arch, Body, CmpOp, Operand, Place, Prop, Quantifier, Test, Type, Value,
@@ -74,11 +76,9 @@ fn key(test: &Test, thread: Option<usize>) -> String {
         prop: Prop::True,
         span: Span::default(),
     };
-    for body in &mut own.threads {
-        if let Body::C(f) = body {
-            f.params.retain(|p| p.name.is_empty() || uses_any(&f.body, &p.name));
-            f.body.iter_mut().for_each(neutral_values);
-        }
+    for f in own.threads.iter_mut().filter_map(Body::function_mut) {
+        f.params.retain(|p| p.name.is_empty() || uses_any(&f.body, &p.name));
+        f.body.iter_mut().for_each(neutral_values);
     }
     names::only_called(&mut own);
     let own = normal(&own);
@@ -126,8 +126,8 @@ fn neutral_values(s: &mut Stmt) {
         e.each_child_mut(&mut expr);
     }
     s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expr(e),
-        Part::Stmt(s) => neutral_values(s),
+        PartMut::Expr(e) => expr(e),
+        PartMut::Stmt(s) => neutral_values(s),
     });
 }
 
@@ -266,18 +266,14 @@ fn called(s: &Stmt) -> Option<(&Expr, Option<&str>)> {
 }
 
 fn strengthen(s: &mut Stmt) {
-    fn expr(e: &mut Expr) {
-        e.each_child_mut(&mut expr);
+    let mut expr = |e: &mut Expr| {
         if let ExprKind::Name(n) = &e.kind
             && n.starts_with("memory_order_")
         {
             *e = order("seq_cst");
         }
-    }
-    s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expr(e),
-        Part::Stmt(s) => strengthen(s),
-    });
+    };
+    s.each_expr_mut(&mut |e| e.bottom_up(&mut expr));
 }
 
 /// The candidates for a test in which only one thread matters, whatever the others do.
@@ -332,14 +328,7 @@ fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String
 /// The tests in which a relaxed access of a thread and the access that watches it change their
 /// kinds. A store that is read is preferred to a load of what is written, and that to two stores.
 fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
-    let functions: Vec<&Function> = test
-        .threads
-        .iter()
-        .filter_map(|b| match b {
-            Body::C(f) => Some(f),
-            Body::Asm(_) => None,
-        })
-        .collect();
+    let functions: Vec<&Function> = test.threads.iter().filter_map(Body::function).collect();
     let others: Vec<usize> =
         (0..functions.len()).filter(|t| *t != thread && uses(functions[*t], name) > 0).collect();
     let [watcher] = others[..] else { return Vec::new() };

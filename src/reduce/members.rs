@@ -11,7 +11,7 @@ use litmake_litmus::c::structs::{Member, Struct, structs};
 use litmake_litmus::c::types::qualify;
 use litmake_litmus::{self as litmus, Body, InitItem, Place, Test, Type};
 
-use super::reach::{bottom_up, each_body, each_expr};
+use super::reach::each_body;
 use super::types::{functions, plain, unqualified};
 
 /// Tests without the members that no expression names: without all of them, and without each.
@@ -95,8 +95,8 @@ fn apart(test: &Test, name: &str) -> Option<Test> {
     let mut whole = false;
     each_body(&mut out, &mut |body| {
         for s in body {
-            each_expr(s, &mut |e| {
-                bottom_up(e, &mut |e| member(e, name, &types, &own, &mut used));
+            s.each_expr_mut(&mut |e| {
+                e.bottom_up(&mut |e| member(e, name, &types, &own, &mut used));
                 whole |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if n == name));
             });
         }

@@ -87,10 +87,8 @@ fn with_helpers(test: &Test, names: &mut HashSet<String>) {
 /// Removes the helpers that no thread calls, directly or through other helpers.
 pub fn only_called(test: &mut Test) {
     let mut names = HashSet::new();
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            used(f, &mut names);
-        }
+    for f in test.threads.iter().filter_map(Body::function) {
+        used(f, &mut names);
     }
     with_helpers(test, &mut names);
     test.helpers.retain(|h| names.contains(&h.name));

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, PartMut, Stmt, StmtKind};
 use litmake_litmus::{
     self as litmus, Body, InitValue, Operand, Place, Prop, Test, Type, Value, canon,
 };
@@ -255,8 +255,8 @@ pub fn rename(s: &mut Stmt, rename: Rename) {
         return;
     }
     s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expr(e, rename),
-        Part::Stmt(s) => self::rename(s, rename),
+        PartMut::Expr(e) => expr(e, rename),
+        PartMut::Stmt(s) => self::rename(s, rename),
     });
 }
 

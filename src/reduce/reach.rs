@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
-    BinaryOp, Expr, ExprKind, Function, IntLit, Part, Stmt, StmtKind, UnaryOp,
+    BinaryOp, Expr, ExprKind, Function, IntLit, PartMut, Stmt, StmtKind, UnaryOp,
 };
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
@@ -50,10 +50,8 @@ pub fn simpler(test: &Test) -> Vec<Test> {
     });
     out.extend(arrays.filter_map(|name| scalar(test, &name)));
     let mut names: Vec<&str> = Vec::new();
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            names.extend(f.params.iter().map(|p| &*p.name));
-        }
+    for f in test.threads.iter().filter_map(Body::function) {
+        names.extend(f.params.iter().map(|p| &*p.name));
     }
     names.sort_unstable();
     names.dedup();
@@ -69,8 +67,8 @@ fn with_whole_numbers(test: &Test) -> Option<Test> {
     let mut changed = false;
     each_body(&mut next, &mut |body| {
         for s in body {
-            each_expr(s, &mut |e| {
-                bottom_up(e, &mut |e| {
+            s.each_expr_mut(&mut |e| {
+                e.bottom_up(&mut |e| {
                     if let ExprKind::Float(lit) = &e.kind {
                         e.kind = ExprKind::Int(IntLit::plain(u128::from(lit.bits != 0)));
                         changed = true;
@@ -100,12 +98,12 @@ fn only_read(test: &Test, name: &str) -> Option<Test> {
     for body in &mut next.threads {
         let Body::C(f) = body else { return None };
         for s in &mut f.body {
-            each_expr(s, &mut |e| {
+            s.each_expr_mut(&mut |e| {
                 written |= e.any(&mut |e| match &e.kind {
                     ExprKind::Assign(_, to, _) | ExprKind::Step { target: to, .. } => is_load(to),
                     _ => false,
                 });
-                bottom_up(e, &mut |e| {
+                e.bottom_up(&mut |e| {
                     if is_load(e) {
                         *e = Expr::new(ExprKind::Int(IntLit::plain(value)), e.span);
                         loads += 1;
@@ -135,24 +133,10 @@ fn is_name(e: &Expr, name: &str) -> bool {
 }
 
 pub(super) fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
-    for body in &mut test.threads {
-        if let Body::C(function) = body {
-            f(&mut function.body);
-        }
+    for function in test.threads.iter_mut().filter_map(Body::function_mut) {
+        f(&mut function.body);
     }
     test.helpers.iter_mut().for_each(|h| f(&mut h.body));
-}
-
-pub(super) fn each_expr(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
-    s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => f(e),
-        Part::Stmt(s) => each_expr(s, f),
-    });
-}
-
-pub(super) fn bottom_up(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    e.each_child_mut(&mut |e| bottom_up(e, f));
-    f(e);
 }
 
 /// Replaces names by expressions.
@@ -176,7 +160,7 @@ fn replace(e: &mut Expr, with: &HashMap<String, Expr>) {
 fn is_written(body: &[Stmt], name: &str) -> bool {
     let mut found = false;
     for s in &mut body.to_vec() {
-        each_expr(s, &mut |e| {
+        s.each_expr_mut(&mut |e| {
             found |= e.any(&mut |e| match &e.kind {
                 ExprKind::Assign(_, t, _)
                 | ExprKind::Step { target: t, .. }
@@ -216,7 +200,7 @@ fn without_pointers(test: &Test) -> Option<Test> {
         body.retain(|s| {
             !matches!(&s.kind, StmtKind::Decl(list) if list.iter().any(|d| held.contains_key(&d.name)))
         });
-        body.iter_mut().for_each(|s| each_expr(s, &mut |e| replace(e, &held)));
+        body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| replace(e, &held)));
     });
     changed.then_some(next)
 }
@@ -269,7 +253,7 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
                     d.name = format!("{}_{count}", d.name);
                 }
             }
-            each_expr(s, &mut |e| replace(e, &with));
+            s.each_expr_mut(&mut |e| replace(e, &with));
         }
         let mut value = result.clone();
         if let Some(value) = &mut value {
@@ -287,7 +271,7 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
                     *e = value;
                 }
             };
-            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| bottom_up(e, &mut value)));
+            f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| e.bottom_up(&mut value)));
         }
     }
     if count == 0 {
@@ -358,7 +342,7 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
             _ => {
                 let mut s = s.clone();
                 s.each_part_mut(&mut |part| {
-                    if let Part::Stmt(inner) = part {
+                    if let PartMut::Stmt(inner) = part {
                         let list = match &inner.kind {
                             StmtKind::Block(list) => inline_list(list, call),
                             _ => inline_list(std::slice::from_ref(inner), call),
@@ -501,10 +485,8 @@ fn without_casts(test: &Test, name: &str) -> Option<Test> {
     }
     let mut next = test.clone();
     let mut found = Vec::new();
-    for body in &mut next.threads {
-        if let Body::C(f) = body {
-            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| expr(e, name, &mut found)));
-        }
+    for f in next.threads.iter_mut().filter_map(Body::function_mut) {
+        f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| expr(e, name, &mut found)));
     }
     let (to, _) = found.first().cloned().flatten()?;
     let one = found.iter().all(|other| *other == found[0]);
@@ -513,10 +495,8 @@ fn without_casts(test: &Test, name: &str) -> Option<Test> {
         return None;
     }
     next.init.retain(|item| !is_it(&item.place));
-    for body in &mut next.threads {
-        if let Body::C(f) = body {
-            f.params.iter_mut().filter(|p| p.name == name).for_each(|p| p.ty = to.clone());
-        }
+    for f in next.threads.iter_mut().filter_map(Body::function_mut) {
+        f.params.iter_mut().filter(|p| p.name == name).for_each(|p| p.ty = to.clone());
     }
     names::keep(&mut next, &|place| match place {
         Place::Mem { index: Some(_), .. } if is_it(place) => None,
@@ -555,10 +535,8 @@ fn scalar(test: &Test, name: &str) -> Option<Test> {
             _ => whole,
         };
     }
-    for body in &mut next.threads {
-        if let Body::C(f) = body {
-            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| expr(e, name, &mut at, &mut one)));
-        }
+    for f in next.threads.iter_mut().filter_map(Body::function_mut) {
+        f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| expr(e, name, &mut at, &mut one)));
     }
     let at = at.filter(|_| one)?;
     // A location without an initial value needs no declaration.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
-    Declarator, Expr, ExprKind, Function, IntLit, Param, Part, Stmt, StmtKind, UnaryOp,
+    Declarator, Expr, ExprKind, Function, IntLit, Param, PartMut, Stmt, StmtKind, UnaryOp,
 };
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
@@ -87,27 +87,16 @@ fn renumbered(test: &Test, now: u128, new: u128) -> Test {
             _ => e.each_child_mut(&mut |e| expr(e, now, new)),
         }
     }
-    fn statement(s: &mut Stmt, now: u128, new: u128) {
-        s.each_part_mut(&mut |part| match part {
-            Part::Expr(e) => expr(e, now, new),
-            Part::Stmt(s) => statement(s, now, new),
-        });
-    }
     let mut out = test.clone();
-    for body in &mut out.threads {
-        if let Body::C(f) = body {
-            f.body.iter_mut().for_each(|s| statement(s, now, new));
-        }
+    for f in out.threads.iter_mut().filter_map(Body::function_mut) {
+        f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| expr(e, now, new)));
     }
     out
 }
 
 /// The threads in C.
 pub(super) fn functions(test: &Test) -> impl Iterator<Item = &Function> {
-    test.threads.iter().filter_map(|body| match body {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    })
+    test.threads.iter().filter_map(Body::function)
 }
 
 /// `int` in place of every number, atomic where the type was, without other qualifiers.
@@ -166,10 +155,8 @@ fn with_types(test: &Test, of: Option<&str>, f: &dyn Fn(&Type) -> Type) -> Test 
             p.ty = Type::Pointer(Arc::new(f(&to)));
         }
     };
-    for body in &mut out.threads {
-        if let Body::C(function) = body {
-            function.params.iter_mut().for_each(pointee);
-        }
+    for function in out.threads.iter_mut().filter_map(Body::function_mut) {
+        function.params.iter_mut().for_each(pointee);
     }
     for helper in &mut out.helpers {
         helper.params.iter_mut().for_each(|p| {
@@ -206,16 +193,14 @@ fn locals(test: &Test, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) -> Test {
             }
         }
         s.each_part_mut(&mut |part| {
-            if let Part::Stmt(s) = part {
+            if let PartMut::Stmt(s) = part {
                 statement(s, of, f);
             }
         });
     }
     let mut out = test.clone();
-    for body in &mut out.threads {
-        if let Body::C(function) = body {
-            function.body.iter_mut().for_each(|s| statement(s, of, f));
-        }
+    for function in out.threads.iter_mut().filter_map(Body::function_mut) {
+        function.body.iter_mut().for_each(|s| statement(s, of, f));
     }
     out
 }
@@ -242,7 +227,7 @@ fn atomic(test: &Test, name: &str) -> Option<Test> {
     for body in &mut out.threads {
         let Body::C(f) = body else { return None };
         for s in &mut f.body {
-            accesses(s, name, order, &mut only_accessed);
+            s.each_expr_mut(&mut |e| access(e, name, order, &mut only_accessed));
         }
     }
     only_accessed.then_some(out)
@@ -302,17 +287,7 @@ fn taken_from(s: &mut Stmt, name: &str) {
             _ => e.each_child_mut(&mut |e| expr(e, name)),
         }
     }
-    s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expr(e, name),
-        Part::Stmt(s) => taken_from(s, name),
-    });
-}
-
-fn accesses(s: &mut Stmt, name: &str, order: &str, only: &mut bool) {
-    s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => access(e, name, order, only),
-        Part::Stmt(s) => accesses(s, name, order, only),
-    });
+    s.each_expr_mut(&mut |e| expr(e, name));
 }
 
 fn access(e: &mut Expr, name: &str, order: &str, only: &mut bool) {

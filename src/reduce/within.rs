@@ -10,7 +10,7 @@ use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::c::orders::{at_least, orders};
 use litmake_litmus::c::scoped::{first_order, reach};
-use litmake_litmus::{Arch, Body, Place, Test, Type};
+use litmake_litmus::{Arch, Place, Test, Type};
 
 use super::code::order;
 use super::core::{Core, strengthened};
@@ -140,10 +140,7 @@ fn observe(test: &mut Test, own: (usize, &Op), core: (usize, &Op), observed: &Pl
 }
 
 fn function(test: &Test, thread: usize) -> Option<&Function> {
-    match test.threads.get(thread)? {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    }
+    test.threads.get(thread)?.function()
 }
 
 /// The ways to choose `some` of `n` threads, in each order.

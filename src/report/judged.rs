@@ -220,10 +220,7 @@ pub fn text(report: &Report, style: Style) -> String {
         let _ = writeln!(out, "{}", style.paint("33;1", &rest.said()));
     }
     errors(report, tests, style, &mut out);
-    let colour = match report.brings_bugs() {
-        true => Colour::Bad,
-        false => report.verdict.headline("").0,
-    };
+    let colour = if report.brings_bugs() { Colour::Bad } else { report.verdict.headline("").0 };
     let _ = writeln!(out, "{}", verdict(report, style));
     let _ = writeln!(out, "{}", style.paint(colour.code(), &report.judgement()));
     out

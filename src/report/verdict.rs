@@ -242,10 +242,7 @@ impl Verdict {
 
     /// The exit status, if nothing new was found and nothing failed.
     pub fn status(&self) -> u8 {
-        match self.is_complete() {
-            true => 0,
-            false => UNJUDGED,
-        }
+        if self.is_complete() { 0 } else { UNJUDGED }
     }
 
     /// The part of the pipeline that was run, in words: `part 1 of 2`, `stage source`.

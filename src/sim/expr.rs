@@ -180,10 +180,7 @@ impl Exprs {
             Expr::Bin(op, a, b, w) => {
                 let new =
                     (self.assign_once(a, var, val, done), self.assign_once(b, var, val, done));
-                match new == (a, b) {
-                    true => id,
-                    false => self.bin(op, new.0, new.1, w),
-                }
+                if new == (a, b) { id } else { self.bin(op, new.0, new.1, w) }
             }
         };
         done.insert(id, new);

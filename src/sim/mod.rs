@@ -333,10 +333,7 @@ impl Simulator {
         if none && cut {
             return Err(all_cut(test, options));
         }
-        let empty = match none {
-            true => Some(self.why_none(test, &program, model, options)?),
-            false => None,
-        };
+        let empty = if none { Some(self.why_none(test, &program, model, options)?) } else { None };
         let mut positive = 0;
         let mut negative = 0;
         for o in results.outcomes.iter() {

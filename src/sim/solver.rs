@@ -388,10 +388,7 @@ impl<'s> Solver<'s> {
             }
             let known = outcome.is_some();
             self.accept(outcome);
-            match known {
-                true => self.block(true),
-                false => self.block_choices(),
-            }
+            if known { self.block(true) } else { self.block_choices() }
         }
         Ok(())
     }
@@ -684,10 +681,7 @@ impl<'s> Solver<'s> {
     /// are ruled out.
     fn block_known(&mut self) {
         let proposal = FxBuildHasher.hash_one((&self.now.rf, &self.now.co));
-        match self.met.insert(proposal) {
-            true => self.block(true),
-            false => self.block_choices(),
-        }
+        if self.met.insert(proposal) { self.block(true) } else { self.block_choices() }
     }
 
     /// Rules out a proposal that has no outcome, since some values are not known. Facts about them do not follow from

@@ -66,10 +66,7 @@ impl Judge for Whole<'_> {
     }
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
-        match self.holds(choices) {
-            true => self.inner.judge(choices),
-            false => Ok(None),
-        }
+        if self.holds(choices) { self.inner.judge(choices) } else { Ok(None) }
     }
 
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {

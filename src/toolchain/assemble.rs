@@ -19,10 +19,7 @@ pub fn assemble(compiler: &Compiler, path: &Path, text: &[u8]) -> Result<Vec<u8>
         return Err(what.into());
     }
     let dir = Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
-    let file = match path.extension().is_some_and(|e| e == "S") {
-        true => "code.S",
-        false => "code.s",
-    };
+    let file = if path.extension().is_some_and(|e| e == "S") { "code.S" } else { "code.s" };
     dir.write(file, text)
         .map_err(|e| Failure::machine(format!("the text cannot be written: {e}")))?;
     let args = arguments(profile, &["-w"], &["-c", "-o", "code.o", file]);

@@ -628,10 +628,8 @@ fn matter(test: &Test, features: Features) -> bool {
 
 fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     let mut out = BTreeMap::new();
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            out.insert(f.name.clone(), litmake_lang::c11::emit::locals(f));
-        }
+    for f in test.threads.iter().filter_map(Body::function) {
+        out.insert(f.name.clone(), litmake_lang::c11::emit::locals(f));
     }
     out
 }

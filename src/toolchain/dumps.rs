@@ -262,10 +262,7 @@ pub fn told(printed: &str) -> Vec<Dump<'_>> {
                 out.push(Dump { text: &printed[from..at], ..dump });
             }
             let dump = Dump { pass, on, machine, text: "" };
-            match opens {
-                true => open = Some((dump, next)),
-                false => out.push(dump),
-            }
+            if opens { open = Some((dump, next)) } else { out.push(dump) }
         }
         at = next;
     }

@@ -241,10 +241,7 @@ impl Task {
                 return Err(e.into());
             }
         };
-        let status = match is_closed_before(&ended) {
-            true => None,
-            false => Some(child.wait()?),
-        };
+        let status = if is_closed_before(&ended) { None } else { Some(child.wait()?) };
         end_all();
         Ok(status)
     }

@@ -7,9 +7,6 @@ use litmake_isa::llvm::lex::tokens;
 use litmake_isa::llvm::module::{Block, Function, Module};
 use litmake_isa::llvm::types::{Float, Type, begins};
 
-/// The deepest nesting of named types.
-const DEEPEST: usize = 16;
-
 /// The error of a function that is not understood: words for people.
 pub type Read<T> = Result<T, String>;
 
@@ -92,7 +89,7 @@ impl Signature {
     pub fn of(module: &Module, function: &Function) -> Read<Signature> {
         let mut params = Vec::new();
         for (name, head) in function.params.iter().zip(&function.heads) {
-            let words = expanded(module, head);
+            let words = module.expanded(head);
             let view: Vec<&str> = words.iter().map(String::as_str).collect();
             let (ty, n) = Type::read(&view, module.pointer())?;
             let (of, lanes) = match &ty {
@@ -119,7 +116,7 @@ impl Signature {
 
 /// The type of a result, behind its linkage and attributes.
 pub fn result(module: &Module, words: &[String]) -> Read<(Type, String)> {
-    let words = expanded(module, words);
+    let words = module.expanded(words);
     let view: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut wrong = None;
     for at in 0..view.len() {
@@ -130,19 +127,6 @@ pub fn result(module: &Module, words: &[String]) -> Read<(Type, String)> {
         }
     }
     Err(wrong.unwrap_or_else(|| format!("unsupported: the type `{}`", view.join(" "))))
-}
-
-/// The words with named types replaced by their definitions.
-pub fn expanded(module: &Module, words: &[String]) -> Vec<String> {
-    let mut out = words.to_vec();
-    for _ in 0..DEEPEST {
-        if !out.iter().any(|w| module.types.contains_key(w)) {
-            break;
-        }
-        let whole = |w: &String| module.types.get(w).cloned().unwrap_or_else(|| vec![w.clone()]);
-        out = out.iter().flat_map(whole).collect();
-    }
-    out
 }
 
 /// The scalars of a type, each with the indices that lead to it.

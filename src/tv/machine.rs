@@ -12,8 +12,8 @@ use std::rc::Rc;
 use litmake_base::diag::{Source, Span};
 use litmake_isa::target::{self, Target};
 use litmake_litmus::{
-    Anything, Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed as Shown, Operand,
-    Place, Prop, Quantifier, Test, Type, Value, and, bare,
+    Anything, Arch, Body, CmpOp, InitItem, InitValue, Line, Operand, Place, Prop, Test, Type,
+    Value, and, bare,
 };
 use litmake_sim::{Outcomes, State};
 
@@ -284,7 +284,8 @@ pub fn alone(
         let mut init: Vec<InitItem> = setting.items(initial).into_iter().map(whole).collect();
         init.extend(code.init);
         let arch = machine.lifts.arch();
-        return Ok(finish(arch, subject, init, vec![code.lines], Vec::new(), None));
+        let (name, threads) = (subject.function.clone(), vec![Body::Asm(code.lines)]);
+        return Ok(Test::of_code(arch, name, init, threads, Vec::new()));
     }
     Err(refusal.unwrap_or_default())
 }
@@ -520,36 +521,9 @@ pub fn test(
     }
     shown.extend(names.iter().map(|n| n.place.clone()));
     let filter = (!waits.is_empty()).then(|| and(waits));
-    Ok((finish(arch, subject, init, threads, shown, filter), names))
-}
-
-fn finish(
-    arch: Arch,
-    subject: &program::Subject,
-    init: Vec<InitItem>,
-    threads: Vec<Vec<Line>>,
-    shown: Vec<Place>,
-    filter: Option<Prop>,
-) -> Test {
-    let observed = |place| Shown { place, ty: None, span: Span::default() };
-    Test {
-        arch,
-        name: subject.function.clone(),
-        doc: None,
-        info: Vec::new(),
-        init,
-        threads: threads.into_iter().map(Body::Asm).collect(),
-        helpers: Vec::new(),
-        scopes: None,
-        locations: shown.into_iter().map(observed).collect(),
-        filter,
-        condition: Condition {
-            quantifier: Quantifier::Exists,
-            prop: Prop::True,
-            span: Span::default(),
-        },
-        source: Source::new(subject.function.clone(), ""),
-    }
+    let threads = threads.into_iter().map(Body::Asm).collect();
+    let test = Test::of_code(arch, subject.function.clone(), init, threads, shown);
+    Ok((Test { filter, ..test }, names))
 }
 
 /// The states of a test under the names that are compared, in their order.

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use litmake_isa::functions::plain;
 use litmake_isa::llvm::module::{Declared, Function, Layout, Module};
 
-use super::ir::{Read, Scalar, expanded, line, result, scalars, split, until_comma};
+use super::ir::{Read, Scalar, line, result, scalars, split, until_comma};
 use litmake_isa::llvm::types::Type;
 
 /// The location of the record.
@@ -370,7 +370,7 @@ fn volatile(
     }
     for _ in 0..3 {
         let (part, behind) = until_comma(rest);
-        let part = expanded(module, part);
+        let part = module.expanded(part);
         let view: Vec<&str> = part.iter().map(String::as_str).collect();
         let Ok((ty, n)) = Type::read(&view, module.pointer()) else { break };
         let orders =
@@ -455,7 +455,7 @@ fn record(
 impl Opaque {
     fn of(module: &Module, name: &str, declared: &Declared) -> Read<Opaque> {
         let scalar = |words: &[String]| -> Read<Scalar> {
-            let words = expanded(module, words);
+            let words = module.expanded(words);
             let view: Vec<&str> = words.iter().map(String::as_str).collect();
             let (ty, _) = Type::read(&view, module.pointer())?;
             match ty {

@@ -7,10 +7,7 @@
 use litmake_base::diag::{Source, Span};
 use litmake_isa::llvm::access::UPPER_FIRST;
 use litmake_isa::llvm::thread::{Given, thread};
-use litmake_litmus::{
-    Arch, Body, Condition, Features, InitItem, InitValue, Line, Observed as Shown, Place, Prop,
-    Quantifier, Test, Type, Value,
-};
+use litmake_litmus::{Arch, Body, Features, InitItem, InitValue, Line, Place, Test, Type, Value};
 
 use super::context::{Around, Context, Kind, Op, Order, Spot};
 use super::ir::{self, Read, Signature, line};
@@ -307,25 +304,10 @@ fn finish(
     threads: Vec<Vec<Line>>,
     shown: Vec<Place>,
 ) -> Test {
-    let observed = |place| Shown { place, ty: None, span: Span::default() };
-    let mut test = Test {
-        arch: Arch::Llvm,
-        name: subject.function.trim_start_matches('@').to_string(),
-        doc: None,
-        info: Vec::new(),
-        init,
-        threads: threads.into_iter().map(Body::Asm).collect(),
-        helpers: Vec::new(),
-        scopes: None,
-        locations: shown.into_iter().map(observed).collect(),
-        filter: None,
-        condition: Condition {
-            quantifier: Quantifier::Exists,
-            prop: Prop::True,
-            span: Span::default(),
-        },
-        source: Source::new(subject.function.clone(), ""),
-    };
+    let name = subject.function.trim_start_matches('@').to_string();
+    let threads = threads.into_iter().map(Body::Asm).collect();
+    let source = Source::new(subject.function.clone(), "");
+    let mut test = Test { source, ..Test::of_code(Arch::Llvm, name, init, threads, shown) };
     if subject.observed.module.is_narrow() {
         test.add_features(Features { ptr32: true, ..Features::default() });
     }

@@ -437,10 +437,7 @@ pub fn line(version: &str, model: &str, reports: &[Report]) -> String {
         let contexts: usize = holding.iter().map(|r| r.judged).sum();
         let verb = if holding.len() == 1 { "holds" } else { "hold" };
         let all = plural(contexts, "context");
-        let but = match holding.iter().any(|r| r.no_result) {
-            true => ", without results",
-            false => "",
-        };
+        let but = if holding.iter().any(|r| r.no_result) { ", without results" } else { "" };
         parts.push(format!("{} {verb} for all {all} {}{but}", holding.len(), bound(&least)));
     }
     for (word, words) in [

@@ -16,7 +16,7 @@ use litmake_sim::touched::{Touch, Touched};
 use litmake_sim::{Model, Options, Simulator};
 
 use super::context::Spot;
-use super::ir::{Param, Read, Scalar, Signature, expanded, line, number, split, until_comma};
+use super::ir::{Param, Read, Scalar, Signature, line, number, split, until_comma};
 use super::machine::{self, Callee, Lifted, known, lifted};
 use super::observe::{Effect, NEW, Observed, Opaque};
 use super::pair::{Pair, Side};
@@ -901,7 +901,7 @@ fn accesses_volatile(line: &[String]) -> bool {
 
 /// The bits of what an instruction accesses at once. Copies of memory are by bytes.
 fn widths(module: &Module, line: &[String]) -> Vec<u8> {
-    let line = expanded(module, line);
+    let line = module.expanded(line);
     let view: Vec<&str> = line.iter().map(String::as_str).collect();
     match accessed(&view, module.pointer()) {
         Some(access) => access.ty.scalars().into_iter().map(|scalar| scalar.bits).collect(),

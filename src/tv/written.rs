@@ -32,8 +32,25 @@ pub struct Written {
     pub acquire: Option<&'static str>,
 }
 
-const FENCED_LOAD: &[&str] = &["{fence}", "{load}", "{fence}"];
-const FENCED_STORE: &[&str] = &["{fence}", "{store}", "{fence}"];
+/// What most machines have: fences around `seq_cst` accesses, and no smaller read-modify-writes than of 4 bytes.
+const FENCED: Written = Written {
+    arch: Arch::C,
+    loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
+    stores: [Some("b"), Some("h"), Some("w"), Some("d")],
+    load: "",
+    store: "",
+    strong_load: &["{fence}", "{load}", "{fence}"],
+    strong_store: &["{fence}", "{store}", "{fence}"],
+    add: &[],
+    adds_from: 4,
+    fence: "",
+    release: None,
+    acquire: None,
+};
+
+/// What x86 has.
+const X86: Written =
+    Written { strong_load: &["{load}"], strong_store: &["{store}", "{fence}"], ..FENCED };
 
 const ALL: [&Written; 8] = [
     &Written {
@@ -56,8 +73,6 @@ const ALL: [&Written; 8] = [
         stores: [Some("B"), Some("H"), Some(""), None],
         load: "LDR{s} {to},[{at}]",
         store: "STR{s} {value},[{at}]",
-        strong_load: FENCED_LOAD,
-        strong_store: FENCED_STORE,
         add: &[
             "LDREX {to},[{at}]",
             "ADD {sum},{to},{value}",
@@ -65,10 +80,10 @@ const ALL: [&Written; 8] = [
             "CMP {status},#0",
             "BNE {again}",
         ],
-        adds_from: 4,
         fence: "DMB",
         release: Some("DMB"),
         acquire: Some("DMB"),
+        ..FENCED
     },
     &Written {
         arch: Arch::X86_64,
@@ -76,13 +91,10 @@ const ALL: [&Written; 8] = [
         stores: [Some("b"), Some("w"), Some("l"), Some("q")],
         load: "mov{s} ({at}),{to}",
         store: "mov{s} {value},({at})",
-        strong_load: &["{load}"],
-        strong_store: &["{store}", "{fence}"],
         add: &["lock xadd{s} {to},({at})"],
         adds_from: 1,
         fence: "mfence",
-        release: None,
-        acquire: None,
+        ..X86
     },
     &Written {
         arch: Arch::X86,
@@ -90,79 +102,60 @@ const ALL: [&Written; 8] = [
         stores: [None, None, Some(""), None],
         load: "MOV {to},[{at}]",
         store: "MOV [{at}],{value}",
-        strong_load: &["{load}"],
-        strong_store: &["{store}", "{fence}"],
         add: &["LOCK XADD [{at}],{to}"],
-        adds_from: 4,
         fence: "MFENCE",
-        release: None,
-        acquire: None,
+        ..X86
     },
     &Written {
         arch: Arch::RiscV,
-        loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
-        stores: [Some("b"), Some("h"), Some("w"), Some("d")],
         load: "l{s} {to},0({at})",
         store: "s{s} {value},0({at})",
-        strong_load: FENCED_LOAD,
-        strong_store: FENCED_STORE,
         add: &["amoadd.{s}.aqrl {to},{value},({at})"],
-        adds_from: 4,
         fence: "fence rw,rw",
         release: Some("fence rw,w"),
         acquire: Some("fence r,rw"),
+        ..FENCED
     },
     &Written {
         arch: Arch::Ppc,
         loads: [Some("bz"), Some("hz"), Some("wz"), Some("d")],
-        stores: [Some("b"), Some("h"), Some("w"), Some("d")],
         load: "l{s} {to},0({at})",
         store: "st{s} {value},0({at})",
-        strong_load: FENCED_LOAD,
-        strong_store: FENCED_STORE,
         add: &[
             "l{s}arx {to},0,{at}",
             "add {sum},{to},{value}",
             "st{s}cx. {sum},0,{at}",
             "bne {again}",
         ],
-        adds_from: 4,
         fence: "sync",
         release: Some("lwsync"),
         acquire: Some("lwsync"),
+        ..FENCED
     },
     &Written {
         arch: Arch::Mips,
-        loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
-        stores: [Some("b"), Some("h"), Some("w"), Some("d")],
         load: "l{s} {to},0({at})",
         store: "s{s} {value},0({at})",
-        strong_load: FENCED_LOAD,
-        strong_store: FENCED_STORE,
         add: &[
             "ll{d} {to},0({at})",
             "daddu {sum},{to},{value}",
             "sc{d} {sum},0({at})",
             "beq {sum},$0,{again}",
         ],
-        adds_from: 4,
         fence: "sync",
         release: Some("sync"),
         acquire: Some("sync"),
+        ..FENCED
     },
     &Written {
         arch: Arch::LoongArch,
-        loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
-        stores: [Some("b"), Some("h"), Some("w"), Some("d")],
         load: "ld.{s} {to},{at},0",
         store: "st.{s} {value},{at},0",
-        strong_load: FENCED_LOAD,
-        strong_store: FENCED_STORE,
         add: &["amadd_db.{s} {to},{value},{at}"],
-        adds_from: 4,
         fence: "dbar 0",
         release: Some("dbar 18"),
         acquire: Some("dbar 20"),
+        ..FENCED
     },
 ];
 

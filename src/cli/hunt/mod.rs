@@ -170,10 +170,7 @@ fn budget(text: &str) -> std::result::Result<Duration, String> {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(run(&args))
 }
 
 fn run(args: &Args) -> Result<u8> {
@@ -205,9 +202,10 @@ fn run(args: &Args) -> Result<u8> {
     let mut report = kept.report.clone().unwrap_or_default();
     report.verdict = verdict(&kept, &machines, &report);
     report.stopped = report.verdict.stopped;
-    match args.json {
-        true => print!("{}", told::json(&kept, &report)),
-        false => told::say(&kept, &report),
+    if args.json {
+        print!("{}", told::json(&kept, &report))
+    } else {
+        told::say(&kept, &report)
     }
     args.how.formats.write(&report)?;
     let is_silent = !silent(&kept, &machines).is_empty();

@@ -47,10 +47,7 @@ pub fn main(args: Args) -> ExitCode {
         Command::Devices(a) => run::devices(a),
         Command::Confidence(a) => confidence::run(a).map(|()| 0),
     };
-    match done {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => common::fail(&e),
-    }
+    common::ended(done)
 }
 
 /// Results that are analysed together: one file for each device.

@@ -1,5 +1,7 @@
 //! The choices of the axes of data: its type, the values that are written, and how they are reached.
 
+use std::sync::LazyLock;
+
 /// A type of the data.
 pub struct Type {
     /// As C writes it.
@@ -11,8 +13,21 @@ pub struct Type {
     pub float: bool,
 }
 
+static TYPE_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| TYPES.iter().map(|ty| label(ty.name)).collect());
+static FLAG_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| FLAGS.iter().map(|ty| label(ty)).collect());
+
+pub fn type_names() -> &'static [&'static str] {
+    &TYPE_NAMES
+}
+
+pub fn flag_names() -> &'static [&'static str] {
+    &FLAG_NAMES
+}
+
 /// A type as the names of tests have it: one word.
-pub fn label(ty: &'static str) -> &'static str {
+fn label(ty: &'static str) -> &'static str {
     match ty {
         "unsigned __int128" => "uint128",
         "__int128" => "int128",

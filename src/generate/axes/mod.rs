@@ -82,124 +82,67 @@ pub enum Axis {
 /// How many axes there are.
 pub const AXES: usize = 24;
 
+/// An axis, its name, and the names of its choices.
+type Row = (Axis, &'static str, fn() -> &'static [&'static str]);
+
+/// All axes, in their order.
+const ROWS: [Row; AXES] = [
+    (Axis::Shape, "shape", || &program::SHAPES),
+    (Axis::Release, "release", || sync::release_names()),
+    (Axis::Acquire, "acquire", || sync::acquire_names()),
+    (Axis::Type, "type", || data::type_names()),
+    (Axis::Flag, "flag", || data::flag_names()),
+    (Axis::Kind, "kind", || &data::KINDS),
+    (Axis::Value, "value", || &data::VALUES),
+    (Axis::Read, "read", || &data::READS),
+    (Axis::Alias, "alias", || &data::ALIASES),
+    (Axis::Write, "write", || &data::WRITES),
+    (Axis::Use, "use", || &data::USES),
+    (Axis::Sync, "sync", || &sync::WRAPS),
+    (Axis::Call, "call", || &data::CALLS),
+    (Axis::Around, "around", || &data::AROUNDS),
+    (Axis::Early, "early", || &data::EARLIES),
+    (Axis::Loop, "loop", || &data::LOOPS),
+    (Axis::Member, "member", || &data::MEMBERS),
+    (Axis::Answer, "answer", || &sync::ANSWERS),
+    (Axis::Numbers, "numbers", || &data::NUMBERS),
+    (Axis::Near, "near", || &near::NEARS),
+    (Axis::Storage, "storage", || &stored::STORAGES),
+    (Axis::Between, "between", || &near::BETWEENS),
+    (Axis::Operand, "operand", || &sync::OPERANDS),
+    (Axis::Kept, "kept", || &kept::KEPTS),
+];
+
 impl Axis {
     /// Every axis, in the order of a point's numbers.
-    pub const ALL: [Axis; AXES] = [
-        Axis::Shape,
-        Axis::Release,
-        Axis::Acquire,
-        Axis::Type,
-        Axis::Flag,
-        Axis::Kind,
-        Axis::Value,
-        Axis::Read,
-        Axis::Alias,
-        Axis::Write,
-        Axis::Use,
-        Axis::Sync,
-        Axis::Call,
-        Axis::Around,
-        Axis::Early,
-        Axis::Loop,
-        Axis::Member,
-        Axis::Answer,
-        Axis::Numbers,
-        Axis::Near,
-        Axis::Storage,
-        Axis::Between,
-        Axis::Operand,
-        Axis::Kept,
-    ];
+    pub const ALL: [Axis; AXES] = {
+        let mut all = [Axis::Shape; AXES];
+        let mut at = 0;
+        while at < AXES {
+            all[at] = ROWS[at].0;
+            assert!(all[at] as usize == at, "the rows have the order of the axes");
+            at += 1;
+        }
+        all
+    };
 
     /// Its name, as names of tests have it.
     pub fn name(self) -> &'static str {
-        match self {
-            Axis::Shape => "shape",
-            Axis::Release => "release",
-            Axis::Acquire => "acquire",
-            Axis::Type => "type",
-            Axis::Flag => "flag",
-            Axis::Kind => "kind",
-            Axis::Value => "value",
-            Axis::Read => "read",
-            Axis::Alias => "alias",
-            Axis::Write => "write",
-            Axis::Use => "use",
-            Axis::Sync => "sync",
-            Axis::Call => "call",
-            Axis::Around => "around",
-            Axis::Early => "early",
-            Axis::Loop => "loop",
-            Axis::Member => "member",
-            Axis::Answer => "answer",
-            Axis::Numbers => "numbers",
-            Axis::Near => "near",
-            Axis::Storage => "storage",
-            Axis::Between => "between",
-            Axis::Operand => "operand",
-            Axis::Kept => "kept",
-        }
+        ROWS[self as usize].1
+    }
+
+    fn names(self) -> &'static [&'static str] {
+        ROWS[self as usize].2()
     }
 
     /// How many choices it has; the first is the plain one.
     pub fn choices(self) -> usize {
-        match self {
-            Axis::Shape => program::SHAPES.len(),
-            Axis::Release => sync::releases().len(),
-            Axis::Acquire => sync::acquires().len(),
-            Axis::Type => data::TYPES.len(),
-            Axis::Flag => data::FLAGS.len(),
-            Axis::Kind => data::KINDS.len(),
-            Axis::Value => data::VALUES.len(),
-            Axis::Read => data::READS.len(),
-            Axis::Alias => data::ALIASES.len(),
-            Axis::Write => data::WRITES.len(),
-            Axis::Use => data::USES.len(),
-            Axis::Sync => sync::WRAPS.len(),
-            Axis::Call => data::CALLS.len(),
-            Axis::Around => data::AROUNDS.len(),
-            Axis::Early => data::EARLIES.len(),
-            Axis::Loop => data::LOOPS.len(),
-            Axis::Member => data::MEMBERS.len(),
-            Axis::Answer => sync::ANSWERS.len(),
-            Axis::Numbers => data::NUMBERS.len(),
-            Axis::Near => near::NEARS.len(),
-            Axis::Storage => stored::STORAGES.len(),
-            Axis::Between => near::BETWEENS.len(),
-            Axis::Operand => sync::OPERANDS.len(),
-            Axis::Kept => kept::KEPTS.len(),
-        }
+        self.names().len()
     }
 
     /// The name of a choice.
     pub fn choice(self, at: usize) -> &'static str {
-        let name = match self {
-            Axis::Shape => program::SHAPES.get(at),
-            Axis::Release => return sync::releases().get(at).map_or("", |w| &w.name),
-            Axis::Acquire => return sync::acquires().get(at).map_or("", |w| &w.name),
-            Axis::Type => return data::TYPES.get(at).map_or("", |t| data::label(t.name)),
-            Axis::Flag => return data::FLAGS.get(at).map_or("", |ty| data::label(ty)),
-            Axis::Kind => data::KINDS.get(at),
-            Axis::Value => data::VALUES.get(at),
-            Axis::Read => data::READS.get(at),
-            Axis::Alias => data::ALIASES.get(at),
-            Axis::Write => data::WRITES.get(at),
-            Axis::Use => data::USES.get(at),
-            Axis::Sync => sync::WRAPS.get(at),
-            Axis::Call => data::CALLS.get(at),
-            Axis::Around => data::AROUNDS.get(at),
-            Axis::Early => data::EARLIES.get(at),
-            Axis::Loop => data::LOOPS.get(at),
-            Axis::Member => data::MEMBERS.get(at),
-            Axis::Answer => sync::ANSWERS.get(at),
-            Axis::Numbers => data::NUMBERS.get(at),
-            Axis::Near => near::NEARS.get(at),
-            Axis::Storage => stored::STORAGES.get(at),
-            Axis::Between => near::BETWEENS.get(at),
-            Axis::Operand => sync::OPERANDS.get(at),
-            Axis::Kept => kept::KEPTS.get(at),
-        };
-        name.copied().unwrap_or("")
+        self.names().get(at).copied().unwrap_or("")
     }
 }
 

@@ -1049,10 +1049,7 @@ impl<'p> Program<'p> {
         self.flag_parameter(flag);
         let way = self.release();
         let used = way.used && way.operation != sync::Operation::Store;
-        let kept = match used {
-            true => self.observed(self.flag),
-            false => self.fresh("u"),
-        };
+        let kept = if used { self.observed(self.flag) } else { self.fresh("u") };
         let operand = self.choice(Axis::Operand);
         let code = way.release(operand, (flag, self.flag), (old, new), &kept);
         let code = self.wrapped(code, flag, used.then_some(kept.as_str()), "give");

@@ -55,6 +55,19 @@ pub const ANSWERS: [&str; 6] = ["whole", "bit", "any-bit", "zero", "sign", "trut
 static RELEASES: LazyLock<Vec<Way>> = LazyLock::new(make_releases);
 static ACQUIRES: LazyLock<Vec<Way>> = LazyLock::new(make_acquires);
 
+static RELEASE_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| RELEASES.iter().map(|way| way.name.as_str()).collect());
+static ACQUIRE_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| ACQUIRES.iter().map(|way| way.name.as_str()).collect());
+
+pub fn release_names() -> &'static [&'static str] {
+    &RELEASE_NAMES
+}
+
+pub fn acquire_names() -> &'static [&'static str] {
+    &ACQUIRE_NAMES
+}
+
 pub fn releases() -> &'static [Way] {
     &RELEASES
 }
@@ -166,6 +179,31 @@ fn fence(order: &str) -> String {
 }
 
 impl Way {
+    /// The call of an operation on an object, with the way's order behind its operands.
+    fn call(&self, operation: &str, object: &str, operand: impl std::fmt::Display) -> String {
+        format!("atomic_{operation}_explicit({object}, {operand}, memory_order_{})", self.order)
+    }
+
+    fn fetch(&self, op: &str, object: &str, operand: impl std::fmt::Display) -> String {
+        self.call(&format!("fetch_{op}"), object, operand)
+    }
+
+    /// The call of a compare-exchange, with its order and that of a failure.
+    fn cas(&self, object: &str, expected: &str, new: impl std::fmt::Display) -> String {
+        let Operation::Cas { weak, failure, .. } = self.operation else { return String::new() };
+        let name = if weak { "weak" } else { "strong" };
+        format!(
+            "atomic_compare_exchange_{name}_explicit({object}, &{expected}, {new}, \
+             memory_order_{}, memory_order_{failure})",
+            self.order
+        )
+    }
+
+    /// The fence behind an operation.
+    fn after(&self) -> String {
+        self.fence.map(fence).unwrap_or_default()
+    }
+
     /// Statements that set `flag` from `old` to `new`. A result that is used goes to a local of the
     /// flag's type, which is named `kept`.
     /// `operand` is a choice of [`OPERANDS`].
@@ -182,11 +220,8 @@ impl Way {
             _ => n.to_string(),
         };
         let (set, change) = (number(new), number(new - old));
-        let order = self.order;
         let call = match self.operation {
-            Operation::Exchange => {
-                format!("atomic_exchange_explicit({flag}, {set}, memory_order_{order})")
-            }
+            Operation::Exchange => self.call("exchange", flag, set),
             Operation::Fetch(op) => {
                 let operand = match op {
                     "add" => change,
@@ -194,20 +229,14 @@ impl Way {
                     _ => number(old ^ new),
                 };
                 // An `or` cannot take bits away; what it sets is another number then.
-                format!("atomic_fetch_{op}_explicit({flag}, {operand}, memory_order_{order})")
+                self.fetch(op, flag, operand)
             }
-            Operation::Cas { weak, failure, .. } => {
-                let name = if weak { "weak" } else { "strong" };
+            Operation::Cas { .. } => {
                 let expected = format!("{kept}e");
                 out.push_str(&format!("{ty} {expected} = {old};\n"));
-                format!(
-                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {set}, \
-                     memory_order_{order}, memory_order_{failure})"
-                )
+                self.cas(flag, &expected, set)
             }
-            Operation::Store | Operation::Load => {
-                format!("atomic_store_explicit({flag}, {set}, memory_order_{order})")
-            }
+            Operation::Store | Operation::Load => self.call("store", flag, set),
         };
         match self.used && self.operation != Operation::Store {
             true => out.push_str(&format!("{kept} = {call};\n")),
@@ -219,26 +248,17 @@ impl Way {
     /// Statements after which `into`, a local of the flag's type, is what `flag` was. `set` is the
     /// value that is waited for.
     pub fn acquire(&self, flag: &str, ty: &str, set: u32, into: &str) -> String {
-        let order = self.order;
-        let mut out = match self.operation {
-            Operation::Exchange => {
-                // What is exchanged is what is hoped for: the flag keeps its value then.
-                format!("{into} = atomic_exchange_explicit({flag}, {set}, memory_order_{order});\n")
-            }
+        let out = match self.operation {
+            // What is exchanged is what is hoped for: the flag keeps its value then.
+            Operation::Exchange => format!("{into} = {};\n", self.call("exchange", flag, set)),
             Operation::Fetch(op) => {
                 let same = if op == "and" { "-1" } else { "0" };
-                format!(
-                    "{into} = atomic_fetch_{op}_explicit({flag}, {same}, memory_order_{order});\n"
-                )
+                format!("{into} = {};\n", self.fetch(op, flag, same))
             }
-            Operation::Cas { weak, failure, hits } => {
-                let name = if weak { "weak" } else { "strong" };
+            Operation::Cas { hits, .. } => {
                 let expected = format!("{into}e");
                 let (hope, new) = if hits { (set, set) } else { (77, 78) };
-                let call = format!(
-                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {new}, \
-                     memory_order_{order}, memory_order_{failure})"
-                );
+                let call = self.cas(flag, &expected, new);
                 let start = format!("{ty} {expected} = {hope};\n");
                 match hits {
                     true => format!("{start}{into} = {call} ? {set} : 0;\n"),
@@ -246,20 +266,16 @@ impl Way {
                 }
             }
             Operation::Store | Operation::Load => {
-                format!("{into} = atomic_load_explicit({flag}, memory_order_{order});\n")
+                format!("{into} = atomic_load_explicit({flag}, memory_order_{});\n", self.order)
             }
         };
-        out.push_str(&self.fence.map(fence).unwrap_or_default());
-        out
+        out + &self.after()
     }
 
     /// Statements after which `into` says whether `flag`, which is 0 or 1, was 1. They may change the flag.
     /// None where the operation cannot answer so.
     pub fn answer(&self, choice: &str, flag: &str, ty: &str, into: &str) -> Option<String> {
-        let order = self.order;
-        let fetch = |op: &str, operand: &str| {
-            format!("atomic_fetch_{op}_explicit({flag}, {operand}, memory_order_{order})")
-        };
+        let fetch = |op: &str, operand: &str| self.fetch(op, flag, operand);
         let mut start = String::new();
         let answer = match (choice, self.operation) {
             // The same bit is changed and asked for.
@@ -281,44 +297,31 @@ impl Way {
             ("sign", Operation::Fetch("add")) => format!("{} - 1 >= 0", fetch("add", "-1")),
             ("sign", Operation::Fetch("sub")) => format!("{} - 1 >= 0", fetch("sub", "1")),
             ("truth", Operation::Exchange) => {
-                format!("atomic_exchange_explicit({flag}, 0, memory_order_{order}) != 0")
+                format!("{} != 0", self.call("exchange", flag, 0))
             }
-            ("truth", Operation::Cas { weak, failure, hits: true }) => {
-                let name = if weak { "weak" } else { "strong" };
+            ("truth", Operation::Cas { hits: true, .. }) => {
                 start = format!("{ty} {into}e = 1;\n");
-                format!(
-                    "atomic_compare_exchange_{name}_explicit({flag}, &{into}e, 0, \
-                     memory_order_{order}, memory_order_{failure})"
-                )
+                self.cas(flag, &format!("{into}e"), 0)
             }
             _ => return None,
         };
-        let after = self.fence.map(fence).unwrap_or_default();
-        Some(format!("{start}{into} = {answer};\n{after}"))
+        Some(format!("{start}{into} = {answer};\n{}", self.after()))
     }
 
     /// An attempt to take a lock that is free at 0: `into` is 0 where it was taken. The way decides
     /// the operation and its order; a load, which takes nothing, becomes an exchange.
     pub fn take(&self, lock: &str, ty: &str, into: &str) -> String {
-        let order = self.order;
-        let mut out = match self.operation {
-            Operation::Fetch("or" | "and") => {
-                format!("{into} = atomic_fetch_or_explicit({lock}, 1, memory_order_{order});\n")
+        let (start, taken) = match self.operation {
+            Operation::Fetch("or" | "and") => (String::new(), self.fetch("or", lock, 1)),
+            Operation::Fetch("add" | "sub") => (String::new(), self.fetch("add", lock, 1)),
+            Operation::Cas { .. } => {
+                let expected = format!("{into}e");
+                let call = self.cas(lock, &expected, 1);
+                (format!("{ty} {expected} = 0;\n"), format!("!{call}"))
             }
-            Operation::Fetch("add" | "sub") => {
-                format!("{into} = atomic_fetch_add_explicit({lock}, 1, memory_order_{order});\n")
-            }
-            Operation::Cas { weak, failure, .. } => {
-                let name = if weak { "weak" } else { "strong" };
-                format!(
-                    "{ty} {into}e = 0;\n{into} = !atomic_compare_exchange_{name}_explicit({lock}, \
-                     &{into}e, 1, memory_order_{order}, memory_order_{failure});\n"
-                )
-            }
-            _ => format!("{into} = atomic_exchange_explicit({lock}, 1, memory_order_{order});\n"),
+            _ => (String::new(), self.call("exchange", lock, 1)),
         };
-        out.push_str(&self.fence.map(fence).unwrap_or_default());
-        out
+        format!("{start}{into} = {taken};\n{}", self.after())
     }
 
     /// Whether it is an update that orders on both sides.
@@ -330,20 +333,13 @@ impl Way {
     /// An update that leaves a location at 0, ordered on both sides, whose result goes to `kept` or is
     /// not used.
     pub fn update(&self, at: &str, kept: Option<&str>) -> String {
-        let order = self.order;
         let call = match self.operation {
-            Operation::Fetch(op) => {
-                let same = if op == "and" { "-1" } else { "0" };
-                format!("atomic_fetch_{op}_explicit({at}, {same}, memory_order_{order});\n")
-            }
-            _ => format!("atomic_exchange_explicit({at}, 0, memory_order_{order});\n"),
+            Operation::Fetch(op) => self.fetch(op, at, if op == "and" { "-1" } else { "0" }),
+            _ => self.call("exchange", at, 0),
         };
         let before = self.fence.map(|_| fence("release")).unwrap_or_default();
-        let after = self.fence.map(fence).unwrap_or_default();
-        match kept {
-            Some(kept) => format!("{before}{kept} = {call}{after}"),
-            None => format!("{before}{call}{after}"),
-        }
+        let kept = kept.map_or(String::new(), |kept| format!("{kept} = "));
+        format!("{before}{kept}{call};\n{}", self.after())
     }
 
     /// Whether taking a lock by it orders what comes after.
@@ -354,15 +350,11 @@ impl Way {
     /// An operation on the flag of which nobody uses the result, where it is one that changes
     /// something: `into` stays as it is.
     pub fn unused(&self, flag: &str, change: u32) -> Option<String> {
-        let order = self.order;
         let call = match self.operation {
-            Operation::Exchange => format!("atomic_exchange_explicit({flag}, {change}, "),
-            Operation::Fetch(op @ ("add" | "or" | "xor")) => {
-                format!("atomic_fetch_{op}_explicit({flag}, {change}, ")
-            }
+            Operation::Exchange => self.call("exchange", flag, change),
+            Operation::Fetch(op @ ("add" | "or" | "xor")) => self.fetch(op, flag, change),
             _ => return None,
         };
-        let after = self.fence.map(fence).unwrap_or_default();
-        Some(format!("{call}memory_order_{order});\n{after}"))
+        Some(format!("{call};\n{}", self.after()))
     }
 }

@@ -3,7 +3,8 @@
 use super::super::cycle::{Event, Refused};
 use super::super::dialect::{Dialect, Registers, csel, dep, fences, sized};
 use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
-use super::{Asm, From, Scratch, Writer, Written, threads};
+use super::linked::{First, Linked, Place, Words};
+use super::{Asm, From, P, Scratch, Written, threads, through_address};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -102,80 +103,32 @@ pub static DIALECT: Dialect = Dialect {
 
 pub struct AArch64;
 
-fn load_name(order: Order) -> &'static str {
-    match order {
-        Order::Acq => "LDAR W",
-        Order::AcqPc => "LDAPR W",
-        _ => "LDR W",
-    }
-}
-
-fn mov(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
-    let reg = asm.alloc()?;
-    mov_to(asm, reg, value);
-    Ok(reg)
-}
-
-fn mov_to(asm: &mut Asm, reg: u8, value: i32) {
-    line!(asm, "MOV W", reg, ",#", value);
-}
-
-/// Puts into a register a zero that depends on another.
-fn zero(asm: &mut Asm, from: From, to: u8) {
-    let reg = from.reg;
-    if from.dep.csel {
-        line!(asm, "CMP W", reg, ",W", reg);
-        line!(asm, "CSEL W", to, ",WZR,WZR,EQ");
-    } else {
-        line!(asm, "EOR W", to, ",W", reg, ",W", reg);
-    }
-}
-
-fn sum(asm: &mut Asm, to: u8, base: u8, index: u8) {
-    line!(asm, "ADD X", to, ",X", base, ",W", index, ",SXTW");
-}
-
-/// The branch of a control dependency, and the barrier behind it.
-fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
-    let mut reg = from.reg;
-    if from.dep.csel {
-        reg = asm.alloc()?;
-        zero(asm, from, reg);
-    }
-    let label = asm.label();
-    line!(asm, "CBNZ W", reg, ","; label);
-    asm.place(label);
-    if from.dep.kind == DepKind::CtrlIsb {
-        line!(asm, "ISB");
-    }
-    Ok(())
-}
-
-/// A loop of a load-linked and a store-conditional that ends when the store succeeds.
-fn pair(
-    asm: &mut Asm,
-    read: Order,
-    write: Order,
-    to: u8,
-    value: u8,
-    base: u8,
-) -> Result<(), Refused> {
-    let status = asm.scratch(Scratch::Status)?;
-    let load = if read == Order::Acq { "LDAXR W" } else { "LDXR W" };
-    let store = if write == Order::Rel { "STLXR W" } else { "STXR W" };
-    let label = asm.here();
-    line!(asm, load, to, ",[X", base, "]");
-    line!(asm, store, status, ",W", value, ",[X", base, "]");
-    line!(asm, "CBNZ W", status, ","; label);
-    Ok(())
-}
+const WORDS: Words = Words {
+    constant: "MOV W{to},#{value}",
+    zero: "EOR W{to},W{from},W{from}",
+    select: &["CMP W{from},W{from}", "CSEL W{to},WZR,WZR,EQ"],
+    add: "ADD W{to},W{to},#{value}",
+    sum: "ADD X{to},X{base},W{index},SXTW",
+    branch: &["CBNZ W{from},"],
+    isb: "ISB",
+    load: "LD{order}R W{to},[X{base}]",
+    load_indexed: Some("LDR W{to},[X{base},W{index},SXTW]"),
+    store: "ST{order}R W{value},[X{base}]",
+    store_indexed: Some("STR W{value},[X{base},W{index},SXTW]"),
+    link: "LD{read}XR W{to},[X{base}]",
+    store_back: &["ST{write}XR W{status},W{value},[X{base}]", "CBNZ W{status},"],
+    order: |order| match order {
+        Order::Acq => "A",
+        Order::AcqPc => "AP",
+        Order::Rel => "L",
+        _ => "",
+    },
+    first: First { read: true, write: true, write_indexed: true, ..First::VALUES },
+    ..Words::NONE
+};
 
 fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
     line!(asm, name, reg, ",[X", base, "]");
-}
-
-fn indexed(asm: &mut Asm, name: &str, reg: u8, base: u8, index: u8) {
-    line!(asm, name, reg, ",[X", base, ",W", index, ",SXTW]");
 }
 
 /// Two elements are read, and added.
@@ -187,7 +140,7 @@ fn read_pair(asm: &mut Asm, sort: Pair, base: u8) -> Result<u8, Refused> {
         _ => "LDP",
     };
     let (to, second) = (asm.alloc()?, asm.alloc()?);
-    three(asm, &[name], to, second, base);
+    line!(asm, name, " W", to, ",W", second, ",[X", base, "]");
     line!(asm, "ADD W", to, ",W", to, ",W", second);
     Ok(to)
 }
@@ -202,50 +155,41 @@ fn write_pair(asm: &mut Asm, sort: Pair, value: u8, base: u8) -> Result<(), Refu
     };
     let first = asm.alloc()?;
     line!(asm, "SUB W", first, ",W", value, ",#1");
-    three(asm, &[name], first, value, base);
+    line!(asm, name, " W", first, ",W", value, ",[X", base, "]");
     Ok(())
-}
-
-/// The address of a location, with a zero in it that depends on a register.
-fn dependent(asm: &mut Asm, loc: u8, from: From) -> Result<u8, Refused> {
-    let index = asm.alloc()?;
-    zero(asm, from, index);
-    let base = asm.address(loc)?;
-    let address = asm.scratch(Scratch::Address)?;
-    sum(asm, address, base, index);
-    Ok(address)
 }
 
 /// An access to two elements.
 fn access_pair(asm: &mut Asm, event: &Event, sort: Pair, from: Option<From>) -> Written {
-    let (mut address, mut value) = (None, None);
+    let (mut base, mut value) = (None, None);
     match from.map(|f| (f.dep.kind, f)) {
         None => {}
-        Some((DepKind::Addr, f)) => address = Some(dependent(asm, event.loc, f)?),
+        Some((DepKind::Addr, f)) => {
+            let index = asm.alloc()?;
+            WORDS.zero(asm, f, index);
+            let plain = asm.address(event.loc)?;
+            let address = asm.scratch(Scratch::Address)?;
+            WORDS.sum(asm, address, plain, index);
+            base = Some(address);
+        }
         Some((DepKind::Data, _)) if event.dir == Dir::R => {
             return Err("there is no data dependency to a read");
         }
-        Some((DepKind::Data, f)) => value = Some(computed(asm, f, event.value)?),
-        Some((_, f)) => control(asm, f)?,
+        Some((DepKind::Data, f)) => value = Some(WORDS.computed(asm, f, event.value)?),
+        Some((_, f)) => WORDS.control(asm, f)?,
     }
-    let base = match address {
-        Some(address) => address,
-        None => asm.address(event.loc)?,
-    };
+    let base = base.map_or_else(|| asm.address(event.loc), Ok)?;
     if event.dir == Dir::R {
         return read_pair(asm, sort, base).map(Some);
     }
-    let value = match value {
-        Some(value) => value,
-        None => mov(asm, event.value)?,
-    };
+    let value = value.map_or_else(|| WORDS.constant(asm, event.value), Ok)?;
     write_pair(asm, sort, value, base)?;
     Ok(None)
 }
 
 /// A register with a value: by a move, if an instruction can hold the value.
 fn constant(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
-    if value < 1 << 12 { mov(asm, value) } else { asm.constant(value) }
+    if value < 1 << 12 { WORDS.constant(asm, value) } else { asm.constant(value) }
 }
 
 /// An access to a word or to half of one.
@@ -280,10 +224,10 @@ fn access_sized(
         }
         Some((kind @ (DepKind::Addr | DepKind::Data), f)) => {
             let reg = asm.alloc()?;
-            zero(asm, f, reg);
+            WORDS.zero(asm, f, reg);
             *(if kind == DepKind::Addr { &mut index } else { &mut data }) = Some(reg);
         }
-        Some((_, f)) => control(asm, f)?,
+        Some((_, f)) => WORDS.control(asm, f)?,
     }
     let reg = match event.dir {
         Dir::R => asm.alloc()?,
@@ -308,7 +252,7 @@ fn access_sized(
             if offset > 0 {
                 plus(asm, "W", index, index);
             }
-            indexed(asm, name, reg, base, index);
+            line!(asm, name, reg, ",[X", base, ",W", index, ",SXTW]");
         }
         (_, None) if offset == 0 => at(asm, name, reg, base),
         (_, index) => {
@@ -319,143 +263,12 @@ fn access_sized(
                 from = address;
             }
             if let Some(index) = index {
-                sum(asm, address, from, index);
+                WORDS.sum(asm, address, from, index);
             }
             at(asm, name, reg, address);
         }
     }
     Ok((event.dir == Dir::R).then_some(reg))
-}
-
-fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
-    match atom {
-        None => Ok(Ok(Order::Plain)),
-        Some(Atom::Order(o)) => Ok(Ok(o)),
-        Some(Atom::Loop(r, w)) => Ok(Err((r, w))),
-        Some(_) => Err("this annotation is none of AArch64"),
-    }
-}
-
-fn read(asm: &mut Asm, event: &Event) -> Result<u8, Refused> {
-    let base = asm.address(event.loc)?;
-    let to = asm.alloc()?;
-    match order(event.atom)? {
-        Ok(o) => at(asm, load_name(o), to, base),
-        Err((r, w)) => pair(asm, r, w, to, to, base)?,
-    }
-    Ok(to)
-}
-
-fn read_at(asm: &mut Asm, event: &Event, from: From) -> Result<u8, Refused> {
-    let index = asm.alloc()?;
-    zero(asm, from, index);
-    match order(event.atom)? {
-        Ok(o) => {
-            let to = asm.alloc()?;
-            let base = asm.address(event.loc)?;
-            if o == Order::Plain {
-                indexed(asm, "LDR W", to, base, index);
-            } else {
-                let address = asm.scratch(Scratch::Address)?;
-                sum(asm, address, base, index);
-                at(asm, load_name(o), to, address);
-            }
-            Ok(to)
-        }
-        Err((r, w)) => {
-            let base = asm.address(event.loc)?;
-            let address = asm.scratch(Scratch::Address)?;
-            sum(asm, address, base, index);
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, to, address)?;
-            Ok(to)
-        }
-    }
-}
-
-fn store_name(order: Order) -> &'static str {
-    if order == Order::Rel { "STLR W" } else { "STR W" }
-}
-
-fn write(asm: &mut Asm, event: &Event) -> Written {
-    match order(event.atom)? {
-        Ok(o) => {
-            let value = mov(asm, event.value)?;
-            let base = asm.address(event.loc)?;
-            at(asm, store_name(o), value, base);
-            Ok(None)
-        }
-        Err((r, w)) => {
-            let base = asm.address(event.loc)?;
-            let value = mov(asm, event.value)?;
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, value, base)?;
-            Ok(Some(to))
-        }
-    }
-}
-
-fn write_at(asm: &mut Asm, event: &Event, from: From) -> Written {
-    let index = asm.alloc()?;
-    zero(asm, from, index);
-    match order(event.atom)? {
-        Ok(o) => {
-            let value = mov(asm, event.value)?;
-            let base = asm.address(event.loc)?;
-            if o == Order::Plain {
-                indexed(asm, "STR W", value, base, index);
-            } else {
-                let address = asm.scratch(Scratch::Address)?;
-                sum(asm, address, base, index);
-                at(asm, store_name(o), value, address);
-            }
-            Ok(None)
-        }
-        Err((r, w)) => {
-            let base = asm.address(event.loc)?;
-            let address = asm.scratch(Scratch::Address)?;
-            let value = mov(asm, event.value)?;
-            sum(asm, address, base, index);
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, value, address)?;
-            Ok(Some(to))
-        }
-    }
-}
-
-/// A constant that depends on a register.
-fn computed(asm: &mut Asm, from: From, constant: i32) -> Result<u8, Refused> {
-    let value = asm.alloc()?;
-    zero(asm, from, value);
-    line!(asm, "ADD W", value, ",W", value, ",#", constant);
-    Ok(value)
-}
-
-fn write_data(asm: &mut Asm, event: &Event, from: From) -> Written {
-    let value = computed(asm, from, event.value)?;
-    let base = asm.address(event.loc)?;
-    match order(event.atom)? {
-        Ok(o) => {
-            at(asm, store_name(o), value, base);
-            Ok(None)
-        }
-        Err((r, w)) => {
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, value, base)?;
-            Ok(Some(to))
-        }
-    }
-}
-
-fn suffix(read: Option<Atom>, write: Option<Atom>) -> &'static str {
-    let acquires = read == Some(Atom::Order(Order::Acq));
-    let releases = write == Some(Atom::Order(Order::Rel));
-    match (acquires, releases) {
-        (true, true) => "AL",
-        (true, false) => "A",
-        (false, true) => "L",
-        (false, false) => "",
-    }
 }
 
 fn op_name(op: RmwOp) -> Result<&'static str, Refused> {
@@ -468,103 +281,63 @@ fn op_name(op: RmwOp) -> Result<&'static str, Refused> {
     }
 }
 
-impl Writer for AArch64 {
+impl Linked for AArch64 {
+    const WORDS: Words = WORDS;
+
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
-        if let Some(Atom::Pair(sort)) = event.atom {
-            return access_pair(asm, event, sort, from);
-        }
-        if let Some(Atom::Sized(order, size)) = event.atom {
-            return access_sized(asm, event, (order, size), from);
-        }
-        match (event.dir, from.map(|f| (f.dep.kind, f))) {
-            (Dir::R, Some((DepKind::Addr, f))) => read_at(asm, event, f).map(Some),
-            (Dir::W, Some((DepKind::Addr, f))) => write_at(asm, event, f),
-            (Dir::W, Some((DepKind::Data, f))) => write_data(asm, event, f),
-            (Dir::R, Some((DepKind::Data, _))) => Err("there is no data dependency to a read"),
-            (dir, control_from) => {
-                if let Some((_, f)) = control_from {
-                    control(asm, f)?;
-                }
-                if dir == Dir::R { read(asm, event).map(Some) } else { write(asm, event) }
-            }
+        match event.atom {
+            Some(Atom::Pair(sort)) => access_pair(asm, event, sort, from),
+            Some(Atom::Sized(order, size)) => access_sized(asm, event, (order, size), from),
+            _ => WORDS.access(asm, event, from),
         }
     }
 
     fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
-        let acquires = read.atom == Some(Atom::Order(Order::Acq));
-        let releases = write.atom == Some(Atom::Order(Order::Rel));
-        let (r, w) = (
-            if acquires { Order::Acq } else { Order::Plain },
-            if releases { Order::Rel } else { Order::Plain },
-        );
-        let ends = suffix(read.atom, write.atom);
-        // The address, and for a dependency through it what computes it.
-        let mut index = None;
-        match from.map(|f| (f.dep.kind, f)) {
-            None => {}
-            Some((DepKind::Addr, f)) => index = Some((asm.alloc()?, f)),
-            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
-            Some((_, f)) => control(asm, f)?,
-        }
-        let mut base = asm.address(read.loc)?;
-        let address = |asm: &mut Asm, index: u8, f: From, base: u8, to: u8| {
-            zero(asm, f, index);
-            sum(asm, to, base, index);
+        let has = |event: &Event, order| event.atom == Some(Atom::Order(order));
+        let acquires = if has(read, Order::Acq) { Order::Acq } else { Order::Plain };
+        let releases = if has(write, Order::Rel) { Order::Rel } else { Order::Plain };
+        let through = through_address(asm, from, |asm, from| WORDS.control(asm, from))?;
+        let index = match through {
+            Some(from) => Some((asm.alloc()?, from)),
+            None => None,
         };
-        let plain = base;
-        if index.is_some() {
-            base = asm.scratch(Scratch::Address)?;
+        let plain = asm.address(read.loc)?;
+        let base = if index.is_some() { asm.scratch(Scratch::Address)? } else { plain };
+        let address = |asm: &mut Asm| {
+            if let Some((index, from)) = index {
+                WORDS.zero(asm, from, index);
+                WORDS.sum(asm, base, plain, index);
+            }
+        };
+        if rmw == Rmw::LxSx {
+            let to = asm.alloc()?;
+            let value = WORDS.constant(asm, write.value)?;
+            address(asm);
+            WORDS.repeat(asm, (acquires, releases), (to, value), &Place::at(base))?;
+            return Ok(Some(to));
         }
-        if rmw != Rmw::LxSx
-            && let Some((i, f)) = index
-        {
-            address(asm, i, f, plain, base);
-        }
-        match rmw {
-            Rmw::LxSx => {
-                let to = asm.alloc()?;
-                let value = mov(asm, write.value)?;
-                if let Some((i, f)) = index {
-                    address(asm, i, f, plain, base);
-                }
-                pair(asm, r, w, to, value, base)?;
-                Ok(Some(to))
-            }
-            Rmw::Cas => {
-                let expected = mov(asm, read.value)?;
-                let value = mov(asm, write.value)?;
-                three(asm, &["CAS", ends], expected, value, base);
-                Ok(Some(expected))
-            }
-            Rmw::Exch => {
-                let to = asm.alloc()?;
-                let value = mov(asm, write.value)?;
-                three(asm, &["SWP", ends], value, to, base);
-                Ok(Some(to))
-            }
-            Rmw::Fetch(op) => {
-                let to = asm.alloc()?;
-                let value = mov(asm, write.value)?;
-                three(asm, &["LD", op_name(op)?, ends], value, to, base);
-                Ok(Some(to))
-            }
-            Rmw::Store(op) => {
-                let value = mov(asm, write.value)?;
-                line!(asm, "ST", op_name(op)?, ends, " W", value, ",[X", base, "]");
-                Ok(None)
-            }
-        }
-    }
-
-    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
-        let to = asm.alloc()?;
-        let base = asm.address(loc)?;
-        at(asm, "LDR W", to, base);
+        address(asm);
+        let to = match rmw {
+            Rmw::Cas => Some(WORDS.constant(asm, read.value)?),
+            Rmw::Store(_) => None,
+            _ => Some(asm.alloc()?),
+        };
+        let value = WORDS.constant(asm, write.value)?;
+        let (row, op) = match rmw {
+            Rmw::Cas => ("CAS{acquires}{releases} W{to},W{value},[X{base}]", ""),
+            Rmw::Fetch(op) => ("LD{op}{acquires}{releases} W{value},W{to},[X{base}]", op_name(op)?),
+            Rmw::Store(op) => ("ST{op}{acquires}{releases} W{value},[X{base}]", op_name(op)?),
+            _ => ("SWP{acquires}{releases} W{value},W{to},[X{base}]", ""),
+        };
+        let parts = [
+            ("op", P::T(op)),
+            ("acquires", P::T((WORDS.order)(acquires))),
+            ("releases", P::T((WORDS.order)(releases))),
+            ("to", P::of(to.unwrap_or(0))),
+            ("value", P::of(value)),
+            ("base", P::of(base)),
+        ];
+        asm.row(row, &parts, 0);
         Ok(to)
     }
-}
-
-fn three(asm: &mut Asm, name: &[&str], a: u8, b: u8, base: u8) {
-    let name = |i: usize| name.get(i).copied().unwrap_or("");
-    line!(asm, name(0), name(1), name(2), " W", a, ",W", b, ",[X", base, "]");
 }

@@ -1,7 +1,7 @@
 //! BPF: loads and stores, with acquire and release or without, and read-modify-writes.
 
 use super::super::cycle::{Event, Refused, size};
-use super::super::dialect::{Dialect, Registers, SIZES, dep};
+use super::super::dialect::{Dialect, LOOPS, Registers, SIZES};
 use super::super::edge::{Atom, DepKind, Order, Rmw, RmwOp, Size};
 use super::{Asm, From, Writer, Written, access_in_parts, threads, through_address};
 use litmake_litmus::Arch;
@@ -14,12 +14,8 @@ pub static DIALECT: Dialect = Dialect {
     sizes: SIZES,
     fences: &[],
     strong: None,
-    deps: &[
-        ("Addr", dep(DepKind::Addr)),
-        ("Data", dep(DepKind::Data)),
-        ("Ctrl", dep(DepKind::Ctrl)),
-    ],
-    default_dep: Some([DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::Ctrl]),
+    deps: LOOPS.deps,
+    default_dep: LOOPS.default_dep,
     rmws: &[
         ("Exch", Rmw::Exch),
         ("Cas", Rmw::Cas),
@@ -53,10 +49,11 @@ fn zero(asm: &mut Asm, from: u8) -> Result<u8, Refused> {
     Ok(to)
 }
 
-fn control(asm: &mut Asm, from: From) {
+fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
     let label = asm.label();
     line!(asm, "if r", from.reg, " == r", from.reg, " goto "; label);
     asm.place(label);
+    Ok(())
 }
 
 /// The register with the address of an event, which depends on what is given.

@@ -17,6 +17,7 @@ mod aarch64;
 mod arm;
 mod bpf;
 mod c11;
+mod linked;
 mod loongarch;
 mod making;
 mod mips;
@@ -27,7 +28,7 @@ mod x86;
 use super::cycle::{Event, Refused, Workshop};
 use super::dialect::{self, Dialect};
 use super::draft::{Ask, Draft, DraftLine, Shown, number};
-use super::edge::{Atom, Dep, DepKind, Dir, Kind, Rmw};
+use super::edge::{Dep, DepKind, Dir, Kind, Rmw};
 use super::observe::Observe;
 use litmake_litmus::Arch;
 
@@ -210,21 +211,48 @@ impl Asm<'_> {
 
     /// One line, whose parts are texts and numbers, and which ends in a label unless that is 0.
     fn write(&mut self, parts: &[P], target: u16) {
-        let text = &mut self.draft.text;
-        let start = text.len() as u32;
+        let start = self.draft.text.len() as u32;
         for part in parts {
-            match part {
-                P::T(t) => text.push_str(t),
-                P::I(n) => number(i64::from(*n), text),
-            }
+            self.part(*part);
         }
-        let line = DraftLine {
-            start,
-            end: text.len() as u32,
-            label: std::mem::take(&mut self.pending_label),
-            target,
-        };
-        self.draft.lines.push(line);
+        self.end_line(start, target);
+    }
+
+    fn part(&mut self, part: P) {
+        match part {
+            P::T(t) => self.draft.text.push_str(t),
+            P::I(n) => number(i64::from(n), &mut self.draft.text),
+        }
+    }
+
+    fn end_line(&mut self, start: u32, target: u16) {
+        let end = self.draft.text.len() as u32;
+        let label = std::mem::take(&mut self.pending_label);
+        self.draft.lines.push(DraftLine { start, end, label, target });
+    }
+
+    /// One line by a row, in which names in braces stand for parts. It ends in a label unless that is 0.
+    fn row(&mut self, row: &str, parts: &[(&str, P)], target: u16) {
+        let start = self.draft.text.len() as u32;
+        let mut rest = row;
+        while let Some((before, (name, behind))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            self.draft.text.push_str(before);
+            if let Some((_, part)) = parts.iter().find(|(part, _)| *part == name) {
+                self.part(*part);
+            }
+            rest = behind;
+        }
+        self.draft.text.push_str(rest);
+        self.end_line(start, target);
+    }
+
+    /// Lines by rows, the last of which ends in a label.
+    fn jump(&mut self, rows: &[&str], parts: &[(&str, P)], label: u16) {
+        for (i, row) in rows.iter().enumerate() {
+            self.row(row, parts, if i + 1 == rows.len() { label } else { 0 });
+        }
     }
 
     fn show(&mut self, reg: u8, value: i32) {
@@ -294,11 +322,8 @@ trait Writer {
     fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused>;
 }
 
-/// Writes an access that writes; the register holds what it read, where there is one.
 /// The register with the value that an access reads, if it reads one.
 type Written = Result<Option<u8>, Refused>;
-
-type Write = fn(&mut Asm, &Event, Option<From>) -> Written;
 
 /// An access in an instruction set whose control dependencies are instructions before it, and
 /// whose reads and writes take the other ones.
@@ -306,15 +331,15 @@ fn access_in_parts(
     asm: &mut Asm,
     event: &Event,
     from: Option<From>,
-    control: fn(&mut Asm, From),
-    read: fn(&mut Asm, &Event, Option<From>) -> Result<u8, Refused>,
-    write: Write,
+    control: impl Fn(&mut Asm, From) -> Result<(), Refused>,
+    read: impl Fn(&mut Asm, &Event, Option<From>) -> Result<u8, Refused>,
+    write: impl Fn(&mut Asm, &Event, Option<From>) -> Written,
 ) -> Written {
     let mut from = from;
     if let Some(f) = from
         && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
     {
-        control(asm, f);
+        control(asm, f)?;
         from = None;
     }
     match (event.dir, from.map(|f| f.dep.kind)) {
@@ -324,101 +349,16 @@ fn access_in_parts(
     }
 }
 
-/// How a machine writes loads, stores, and loops of a linked load and a conditional store.
-trait Linked {
-    const LOAD: &str;
-    const STORE: &str;
-    const LINK: &str;
-
-    fn constant(asm: &mut Asm, value: i32) -> Result<u8, Refused>;
-
-    /// A zero that depends on a register.
-    fn zero(asm: &mut Asm, to: u8, from: u8);
-
-    fn add(asm: &mut Asm, reg: u8, value: i32);
-
-    /// The sum of an index and a base in the scratch register for addresses.
-    fn sum(asm: &mut Asm, a: u8, b: u8) -> u8;
-
-    fn at(asm: &mut Asm, name: &str, reg: u8, base: u8);
-
-    fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
-        let base = Self::sum(asm, index, base);
-        Self::at(asm, name, reg, base);
-    }
-
-    fn pair(asm: &mut Asm, to: u8, value: u8, base: u8);
-
-    /// A zero in a new register, which depends on another.
-    fn index(asm: &mut Asm, from: Option<From>) -> Result<Option<u8>, Refused> {
-        let Some(f) = from else { return Ok(None) };
-        let reg = asm.alloc()?;
-        Self::zero(asm, reg, f.reg);
-        Ok(Some(reg))
-    }
-
-    fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
-        let index = Self::index(asm, from)?;
-        let linked = event.atom == Some(Atom::Reserve);
-        let looped = event.atom.is_some() && !linked;
-        let (to, mut base);
-        // Which register is given away first differs.
-        if looped || linked && index.is_none() {
-            base = asm.address(event.loc)?;
-            to = asm.alloc()?;
-        } else {
-            to = asm.alloc()?;
-            base = asm.address(event.loc)?;
-        }
-        if let Some(index) = index {
-            if event.atom.is_none() {
-                Self::indexed(asm, Self::LOAD, to, index, base);
-                return Ok(to);
-            }
-            base = Self::sum(asm, index, base);
-        }
-        match looped {
-            true => Self::pair(asm, to, to, base),
-            false => Self::at(asm, if linked { Self::LINK } else { Self::LOAD }, to, base),
-        }
-        Ok(to)
-    }
-
-    fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
-        let mut index = Self::index(asm, from)?;
-        let mut value = None;
-        if from.is_some_and(|f| f.dep.kind == DepKind::Data) {
-            value = index.take();
-            value.iter().for_each(|reg| Self::add(asm, *reg, event.value));
-        }
-        let looped = event.atom.is_some();
-        let early = if looped && index.is_some() { Some(asm.address(event.loc)?) } else { None };
-        let value = value.map_or_else(|| Self::constant(asm, event.value), Ok)?;
-        let base = early.map_or_else(|| asm.address(event.loc), Ok)?;
-        if !looped {
-            match index {
-                Some(index) => Self::indexed(asm, Self::STORE, value, index, base),
-                None => Self::at(asm, Self::STORE, value, base),
-            }
-            return Ok(None);
-        }
-        let to = asm.alloc()?;
-        let base = index.map_or(base, |index| Self::sum(asm, index, base));
-        Self::pair(asm, to, value, base);
-        Ok(Some(to))
-    }
-}
-
 /// The dependency that is left to the address of a read-modify-write, after one by control is written.
 fn through_address(
     asm: &mut Asm,
     from: Option<From>,
-    control: fn(&mut Asm, From),
+    control: impl Fn(&mut Asm, From) -> Result<(), Refused>,
 ) -> Result<Option<From>, Refused> {
     match from.map(|f| (f.dep.kind, f)) {
         Some((DepKind::Addr, f)) => return Ok(Some(f)),
         Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
-        Some((_, f)) => control(asm, f),
+        Some((_, f)) => control(asm, f)?,
         None => {}
     }
     Ok(None)

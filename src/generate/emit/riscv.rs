@@ -1,9 +1,10 @@
 //! RISC-V: loads and stores, loops of LR and SC, and AMOSWAP.
 
-use super::super::cycle::{Event, Refused, size};
+use super::super::cycle::{Event, Refused};
 use super::super::dialect::{Dialect, Registers, SIZES, dep, fences};
-use super::super::edge::{Atom, DepKind, Order, Rmw, Size};
-use super::{Asm, From, Scratch, Writer, Written, access_in_parts, threads};
+use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::linked::{First, Linked, SumIn, Words};
+use super::{Asm, From, Written, threads, through_address};
 use litmake_litmus::Arch;
 
 pub static DIALECT: Dialect = Dialect {
@@ -74,161 +75,6 @@ fn suffix(order: Order) -> &'static str {
     }
 }
 
-fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
-    if value >= 1 << 11 {
-        return asm.constant(value);
-    }
-    let reg = asm.alloc()?;
-    li_to(asm, reg, value);
-    Ok(reg)
-}
-
-fn li_to(asm: &mut Asm, reg: u8, value: i32) {
-    line!(asm, "ori x", reg, ",x0,", value);
-}
-
-fn zero(asm: &mut Asm, to: u8, from: u8) {
-    line!(asm, "xor x", to, ",x", from, ",x", from);
-}
-
-fn add(asm: &mut Asm, to: u8, a: u8, b: u8) {
-    line!(asm, "add x", to, ",x", a, ",x", b);
-}
-
-fn at(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8) {
-    at_offset(asm, name, order, reg, base, 0);
-}
-
-fn at_offset(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8, offset: u8) {
-    line!(asm, name, suffix(order), " x", reg, ",", i32::from(offset), "(x", base, ")");
-}
-
-fn pair(
-    asm: &mut Asm,
-    read: Order,
-    write: Order,
-    to: u8,
-    value: u8,
-    base: u8,
-) -> Result<(), Refused> {
-    let status = asm.scratch(Scratch::Status)?;
-    let label = asm.here();
-    at(asm, "lr.w", read, to, base);
-    line!(asm, "sc.w", suffix(write), " x", status, ",x", value, ",0(x", base, ")");
-    line!(asm, "bne x", status, ",x0,"; label);
-    Ok(())
-}
-
-fn control(asm: &mut Asm, from: From) {
-    let label = asm.label();
-    line!(asm, "bne x", from.reg, ",x0,"; label);
-    asm.place(label);
-    if from.dep.kind == DepKind::CtrlIsb {
-        line!(asm, "fence.i");
-    }
-}
-
-fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
-    match atom {
-        None => Ok(Ok(Order::Plain)),
-        Some(Atom::Order(o) | Atom::Sized(o, _)) => Ok(Ok(o)),
-        Some(Atom::Loop(r, w)) => Ok(Err((r, w))),
-        Some(_) => Err("this annotation is none of RISC-V"),
-    }
-}
-
-fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
-    let mut index = None;
-    if let Some(f) = from {
-        let reg = asm.alloc()?;
-        zero(asm, reg, f.reg);
-        index = Some(reg);
-    }
-    match order(event.atom)? {
-        Ok(o) => {
-            let to = asm.alloc()?;
-            let mut base = asm.address(event.loc)?;
-            if let Some(index) = index {
-                let sum = asm.alloc()?;
-                add(asm, sum, base, index);
-                base = sum;
-            }
-            let size = size(event.atom).unwrap_or(Size::WORD);
-            let name = if size.bytes == 2 { "lh" } else { "lw" };
-            at_offset(asm, name, o, to, base, size.offset);
-            Ok(to)
-        }
-        Err((r, w)) => {
-            let mut base = asm.address(event.loc)?;
-            if let Some(index) = index {
-                let sum = asm.alloc()?;
-                add(asm, sum, base, index);
-                base = sum;
-            }
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, to, base)?;
-            Ok(to)
-        }
-    }
-}
-
-fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
-    let mut index = None;
-    let mut data = None;
-    if let Some(f) = from {
-        let reg = asm.alloc()?;
-        zero(asm, reg, f.reg);
-        if f.dep.kind == DepKind::Data {
-            let to = reg;
-            if event.value < 1 << 11 {
-                line!(asm, "ori x", to, ",x", to, ",", event.value);
-            } else {
-                let constant = asm.constant(event.value)?;
-                line!(asm, "or x", to, ",x", to, ",x", constant);
-            }
-            data = Some(reg);
-        } else {
-            index = Some(reg);
-        }
-    }
-    match order(event.atom)? {
-        Ok(o) => {
-            let value = match data {
-                Some(reg) => reg,
-                None => li(asm, event.value)?,
-            };
-            let mut base = asm.address(event.loc)?;
-            if let Some(index) = index {
-                let sum = asm.alloc()?;
-                add(asm, sum, base, index);
-                base = sum;
-            }
-            let size = size(event.atom).unwrap_or(Size::WORD);
-            let name = if size.bytes == 2 { "sh" } else { "sw" };
-            at_offset(asm, name, o, value, base, size.offset);
-            Ok(None)
-        }
-        Err((r, w)) => {
-            let mut base = asm.address(event.loc)?;
-            let sum = match index {
-                Some(_) => Some(asm.alloc()?),
-                None => None,
-            };
-            let value = match data {
-                Some(reg) => reg,
-                None => li(asm, event.value)?,
-            };
-            if let (Some(sum), Some(index)) = (sum, index) {
-                add(asm, sum, base, index);
-                base = sum;
-            }
-            let to = asm.alloc()?;
-            pair(asm, r, w, to, value, base)?;
-            Ok(Some(to))
-        }
-    }
-}
-
 fn swap_order(read: Option<Atom>, write: Option<Atom>) -> Result<Order, Refused> {
     let one = |a: Option<Atom>| match a {
         None => Ok(Order::Plain),
@@ -241,47 +87,51 @@ fn swap_order(read: Option<Atom>, write: Option<Atom>) -> Result<Order, Refused>
     })
 }
 
-impl Writer for RiscV {
-    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Written {
-        access_in_parts(asm, event, from, control, read, write)
-    }
+impl Linked for RiscV {
+    const WORDS: Words = Words {
+        constant: "ori x{to},x0,{value}",
+        too_large: 1 << 11,
+        zero: "xor x{to},x{from},x{from}",
+        add: "ori x{to},x{to},{value}",
+        add_held: "or x{to},x{to},x{from}",
+        sum: "add x{to},x{base},x{index}",
+        sum_in: SumIn::New,
+        branch: &["bne x{from},x0,"],
+        isb: "fence.i",
+        load: "l{size}{order} x{to},{offset}(x{base})",
+        store: "s{size}{order} x{value},{offset}(x{base})",
+        link: "lr.w{read} x{to},0(x{base})",
+        store_back: &["sc.w{write} x{status},x{value},0(x{base})", "bne x{status},x0,"],
+        order: suffix,
+        sizes: ["h", "w"],
+        first: First { write: true, write_indexed: true, ..First::VALUES },
+        ..Words::NONE
+    };
 
     fn rmw(asm: &mut Asm, rmw: Rmw, read: &Event, write: &Event, from: Option<From>) -> Written {
         if rmw != Rmw::Exch {
             return Err("RISC-V tests have exchanges only");
         }
-        let order = swap_order(read.atom, write.atom)?;
+        let (words, order) = (&Self::WORDS, swap_order(read.atom, write.atom)?);
+        let through = through_address(asm, from, |asm, from| words.control(asm, from))?;
         let (to, value, base);
-        match from.map(|f| (f.dep.kind, f)) {
-            Some((DepKind::Addr, f)) => {
-                let index = asm.alloc()?;
-                zero(asm, index, f.reg);
+        match words.index(asm, through)? {
+            Some(index) => {
                 let plain = asm.address(read.loc)?;
                 // The sum goes into the register that is given away last.
                 value = asm.alloc()?;
                 to = asm.alloc()?;
                 base = asm.alloc()?;
-                add(asm, base, plain, index);
-                li_to(asm, value, write.value);
+                words.sum(asm, base, plain, index);
+                words.set(asm, value, write.value);
             }
-            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
-            f => {
-                if let Some((_, f)) = f {
-                    control(asm, f);
-                }
+            None => {
                 base = asm.address(read.loc)?;
                 to = asm.alloc()?;
-                value = li(asm, write.value)?;
+                value = words.constant(asm, write.value)?;
             }
         }
         line!(asm, "amoswap.w", suffix(order), " x", to, ",x", value, ",(x", base, ")");
         Ok(Some(to))
-    }
-
-    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
-        let to = asm.alloc()?;
-        let base = asm.address(loc)?;
-        at(asm, "lw", Order::Plain, to, base);
-        Ok(to)
     }
 }

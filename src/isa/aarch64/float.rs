@@ -215,10 +215,7 @@ fn scalar(e: &Emit, i: usize) -> Lowered<View> {
 /// A scalar of the width of another.
 fn like(e: &Emit, i: usize, other: &View) -> Lowered<View> {
     let view = scalar(e, i)?;
-    match view.bits == other.bits {
-        true => Ok(view),
-        false => Err(wrong_width(i, view.bits, other.bits)),
-    }
+    if view.bits == other.bits { Ok(view) } else { Err(wrong_width(i, view.bits, other.bits)) }
 }
 
 /// The operands of a comparison and their width: two scalars, or one and zero.

@@ -141,7 +141,7 @@ impl Isa for AArch64 {
         }
         if name == "TPIDR_EL0" {
             let name = name.to_string();
-            return Some(RegName { name, bits: 64, shown_bits: 64, signed: true });
+            return Some(RegName::whole(name, 64));
         }
         // Nothing writes it, so that it is 0.
         if let "XZR" | "WZR" = name {
@@ -173,10 +173,6 @@ impl Isa for AArch64 {
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         matches!(name, "dmb" | "dsb" | "isb")
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

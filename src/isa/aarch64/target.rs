@@ -10,18 +10,9 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::AArch64,
-        form,
-        decoder: super::decode::decoder(),
         stack: "SP",
         params: &["X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"],
         result: "X0",
-        stack_params: 0,
-        word: 8,
-        stack_start: 0,
-        entry: None,
-        global: None,
-        zero: None,
         spare: &[
             "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X9", "X10",
             "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X8", "X7", "X6", "X5", "X4", "X3",
@@ -31,7 +22,7 @@ pub fn target(form: Form) -> Target {
         machines: &[Architecture::Aarch64, Architecture::Aarch64_Ilp32],
         linker: Some(if form.big { "aarch64_be-linux-gnu" } else { "aarch64-linux-gnu" }),
         emulator: Some(if form.big { "qemu-aarch64_be" } else { "qemu-aarch64" }),
-        rules: &Own,
+        ..Target::new(Arch::AArch64, form, super::decode::decoder(), &Own)
     }
 }
 

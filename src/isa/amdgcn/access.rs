@@ -221,10 +221,7 @@ impl Lower<'_> {
         };
         let width = 8 * bytes;
         // A compare-exchange has the new value and behind it the expected one.
-        let (data, expected) = match compares {
-            true => parts(data, bytes)?,
-            false => (*data, Operand::Null),
-        };
+        let (data, expected) = if compares { parts(data, bytes)? } else { (*data, Operand::Null) };
         let value = self.value(&data, width, Port::Data)?;
         let addr = self.address(insn, &[&[*addr], base].concat(), bits.offset)?;
         let tags = bits.tags | tag::X | if bits.returns { Tags::NONE } else { tag::NoRet };

@@ -53,8 +53,7 @@ impl Isa for AmdGcn {
     fn register(&self, name: &str) -> Option<RegName> {
         match read::registers(name)? {
             Operand::Reg { bank, first, count: 1, half: None } => {
-                let name = name_of(bank, first);
-                Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
+                Some(RegName::whole(name_of(bank, first), 32))
             }
             _ => None,
         }
@@ -62,10 +61,6 @@ impl Isa for AmdGcn {
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         access::orders(name)
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

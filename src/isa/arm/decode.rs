@@ -12,10 +12,7 @@ use crate::machine::{Decoded, Decoder, Flow, Mem, State, Style, Update};
 
 /// Code in the Thumb state or in the Arm state.
 pub fn decoder(thumb: bool) -> &'static dyn Decoder {
-    match thumb {
-        true => &Thumb,
-        false => &A32,
-    }
+    if thumb { &Thumb } else { &A32 }
 }
 
 struct A32;

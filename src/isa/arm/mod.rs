@@ -89,7 +89,7 @@ impl Isa for Arm {
                 None => name_of(read::register(name)?)?.to_string(),
             },
         };
-        Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
+        Some(RegName::whole(name, 32))
     }
 
     fn target(&self, form: Form) -> Option<Target> {

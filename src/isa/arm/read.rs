@@ -180,18 +180,12 @@ impl<'a, 'b> Parser<'a, 'b> {
     }
 
     fn reg_or_pc(&mut self) -> Result<R> {
-        let reg = match self.cursor.peek() {
-            Tok::Word(word) if is_symbolic(word) => self.names.intern(word),
+        let names = &mut *self.names;
+        self.cursor.one("a register", |tok| match tok {
+            Tok::Word(word) if is_symbolic(word) => names.intern(word),
             Tok::Word(word) => register(word),
             _ => None,
-        };
-        match reg {
-            Some(reg) => {
-                self.cursor.take();
-                Ok(reg)
-            }
-            None => Err(self.cursor.expected("a register")),
-        }
+        })
     }
 
     fn is_reg(&self) -> bool {
@@ -275,10 +269,7 @@ impl<'a, 'b> Parser<'a, 'b> {
 
     fn two(&mut self, result: R) -> Result<(R, R)> {
         let first = self.reg()?;
-        match self.cursor.eat(',') {
-            true => Ok((first, self.reg()?)),
-            false => Ok((result, first)),
-        }
+        if self.cursor.eat(',') { Ok((first, self.reg()?)) } else { Ok((result, first)) }
     }
 
     fn shifted(&mut self, result: R, shift: Shift) -> Result<Operand> {

@@ -12,26 +12,17 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::Arm,
-        form,
-        decoder: super::decode::decoder(form.thumb),
         stack: "SP",
         params: &["R0", "R1", "R2", "R3"],
         result: "R0",
-        stack_params: 0,
         word: 4,
-        stack_start: 0,
-        entry: None,
-        global: None,
-        zero: None,
         spare: &[
             "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0", "R14",
         ],
-        floats: false,
         machines: &[Architecture::Arm],
         linker: Some("arm-linux-gnueabihf"),
         emulator: Some(if form.big { "qemu-armeb" } else { "qemu-arm" }),
-        rules: &Own,
+        ..Target::new(Arch::Arm, form, super::decode::decoder(form.thumb), &Own)
     }
 }
 

@@ -268,10 +268,7 @@ impl Parser<'_, '_> {
                 V::S(_) => Err(at.fail("lists are of registers of 64 bits")),
             };
             let first = number(self.vector()?)?;
-            let last = match self.cursor.eat('-') {
-                true => number(self.vector()?)?,
-                false => first,
-            };
+            let last = if self.cursor.eat('-') { number(self.vector()?)? } else { first };
             let follows = regs.last().is_none_or(|n| n.0 + 1 == first) && first <= last;
             if !follows || regs.len() + usize::from(last - first) >= 32 {
                 return Err(at.fail("the registers of a list follow each other"));

@@ -1,21 +1,11 @@
 //! The meaning of BPF instructions as micro-ops. It does not know syntax.
 
 use super::insn::{Address, Alu, Atomic, Insn, Operand, Part, R, Taken, Test};
-use crate::microcode::{Emit, Labels};
-use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp, Val, tag};
+use crate::thread::{self, Done};
+use litmake_ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
-type Done = Result<(), String>;
-
-/// Lowers one instruction; the fields are what it may ask and add to.
-pub struct Lower<'a> {
-    pub e: Emit,
-    pub code: &'a mut Code,
-    pub symbols: &'a mut dyn Symbols,
-    pub labels: &'a Labels<'a>,
-    /// The number of this instruction.
-    pub at: usize,
-}
+/// Lowers one instruction.
+type Lower<'a> = thread::Lower<'a, super::Bpf>;
 
 impl Lower<'_> {
     pub fn insn(&mut self, insn: &Insn) -> Done {
@@ -109,14 +99,6 @@ impl Lower<'_> {
         self.e.add_int(base, at.off, 64)
     }
 
-    fn target(&self, name: &str) -> Result<u32, String> {
-        self.labels.find(name, self.at).ok_or_else(|| {
-            let near = litmake_base::diag::nearest(name, self.labels.names());
-            let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-            format!("no label `{name}` in this thread{hint}")
-        })
-    }
-
     fn alu(&mut self, op: Alu, a: Temp, b: Temp, bits: u8) -> Temp {
         match op {
             Alu::Bin(op) => self.e.bin(op, a, b, bits),
@@ -125,12 +107,12 @@ impl Lower<'_> {
                 self.e.bin(op, a, count, bits)
             }
             Alu::Div { signed } => {
-                let (quotient, by_zero) = self.quotient(a, b, bits, signed);
+                let (quotient, by_zero) = self.e.quotient(a, b, bits, signed);
                 let zero = self.e.int(0);
                 self.e.select(by_zero, zero, quotient)
             }
             Alu::Rem { signed } => {
-                let (quotient, by_zero) = self.quotient(a, b, bits, signed);
+                let (quotient, by_zero) = self.e.quotient(a, b, bits, signed);
                 let product = self.e.bin(BinOp::Mul, quotient, b, bits);
                 let rest = self.e.bin(BinOp::Sub, a, product, bits);
                 self.e.select(by_zero, a, rest)
@@ -138,30 +120,10 @@ impl Lower<'_> {
         }
     }
 
-    /// A quotient where the divisor is not zero, and whether it is. It is computed in twice the width, where
-    /// the one overflow there is does not happen.
-    fn quotient(&mut self, a: Temp, b: Temp, bits: u8, signed: bool) -> (Temp, Temp) {
-        let by_zero = self.e.is_zero(b, bits);
-        let divisor = self.e.bin(BinOp::Or, b, by_zero, bits);
-        let quotient = match signed {
-            true => {
-                let a = self.e.sign_extend(a, bits, 2 * bits);
-                let divisor = self.e.sign_extend(divisor, bits, 2 * bits);
-                let wide = self.e.bin(BinOp::DivS, a, divisor, 2 * bits);
-                self.e.zero_extend(wide, bits, 2 * bits)
-            }
-            false => self.e.bin(BinOp::DivU, a, divisor, bits),
-        };
-        (quotient, by_zero)
-    }
-
     fn test(&mut self, test: Test, a: Temp, b: Temp, bits: u8) -> Temp {
         let (a, b) = if test.swap { (b, a) } else { (a, b) };
         let result = self.e.bin(test.op, a, b, bits);
-        match test.holds {
-            true => result,
-            false => self.e.bin_int(BinOp::Xor, result, 1, 1),
-        }
+        if test.holds { result } else { self.e.bin_int(BinOp::Xor, result, 1, 1) }
     }
 
     /// A read-modify-write is one event. A compare-exchange is two where it succeeds, and else a load that
@@ -173,21 +135,15 @@ impl Lower<'_> {
         let full = tag::X.with(tag::C_SC);
         match op {
             Atomic::Op { op, fetch } => {
-                let dst = self.e.temp();
-                let outer = self.e.begin();
-                let new = self.e.bin(op, dst, value, bits);
-                let body = self.e.end(outer);
                 let tags = if fetch { full } else { tag::X };
-                self.e.op(Op::Rmw { dst, addr, size: bytes, tags, body, new });
+                let old = self.e.rmw(addr, bytes, tags, |e, old| e.bin(op, old, value, bits));
                 if fetch {
-                    self.write(reg, dst);
+                    self.write(reg, old);
                 }
             }
             Atomic::Exchange => {
-                let dst = self.e.temp();
-                let (body, new) = (Vec::new(), value);
-                self.e.op(Op::Rmw { dst, addr, size: bytes, tags: full, body, new });
-                self.write(reg, dst);
+                let old = self.e.rmw(addr, bytes, full, |_, _| value);
+                self.write(reg, old);
             }
             Atomic::CompareExchange => {
                 let expected = self.read(0, Part::Whole, Port::None);

@@ -13,13 +13,12 @@ mod target;
 mod tests;
 
 use super::lex::Cursor;
-use super::microcode::{Emit, Labels};
 use super::target::{Form, Target};
+use super::thread::Thread;
 use super::{Isa, RegName};
-use litmake_base::diag::{Diag, Result, Source};
+use litmake_base::diag::{Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
-use litmake_ops::{Code, Inst};
-use lower::Lower;
+use litmake_ops::Code;
 
 /// The instruction set of BPF.
 pub struct Bpf;
@@ -49,40 +48,21 @@ impl Isa for Bpf {
     }
 
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
-        let labels = Labels::new(source, lines)?;
-        let mut code = Code::default();
-        for (at, line) in lines.iter().enumerate() {
+        let thread = Thread::new(source, lines)?;
+        let mut insns = Vec::with_capacity(lines.len());
+        for line in lines {
             let mut cursor = Cursor::new(source, line, '#');
-            let mut ops = Vec::new();
-            if !cursor.at_end() {
-                let insn = read::insn(&mut cursor)?;
-                cursor.finish()?;
-                let mut lower = Lower {
-                    e: Emit::new(),
-                    code: &mut code,
-                    symbols: &mut *symbols,
-                    labels: &labels,
-                    at,
-                };
-                let text = line.text.trim();
-                lower
-                    .insn(&insn)
-                    .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
-                ops = lower.e.finish();
-            }
-            code.insts.push(Inst { ops, text: line.text.trim().to_string(), span: line.span });
+            let insn = if cursor.at_end() { None } else { Some(read::insn(&mut cursor)?) };
+            cursor.finish()?;
+            insns.push(insn);
         }
-        Ok(code)
+        thread.lower(self, symbols, &insns, |_, _| false, |lower, insn| lower.insn(insn))
     }
 
     fn register(&self, name: &str) -> Option<RegName> {
         let (number, part) = register(name)?;
         let name = NAMES[usize::from(number)].to_string();
         Some(RegName { name, bits: 64, shown_bits: part.bits(), signed: true })
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 
     fn target(&self, form: Form) -> Option<Target> {

@@ -9,24 +9,12 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::Bpf,
-        form,
-        decoder: super::decode::decoder(form.big),
         stack: "fp",
         params: &["r1", "r2", "r3", "r4", "r5"],
         result: "r0",
-        stack_params: 0,
-        word: 8,
-        stack_start: 0,
-        entry: None,
-        global: None,
-        zero: None,
         spare: &["r9", "r8", "r7", "r6", "r5", "r4", "r3", "r2", "r1", "r0"],
-        floats: false,
         machines: &[Architecture::Bpf],
-        linker: None,
-        emulator: None,
-        rules: &Own,
+        ..Target::new(Arch::Bpf, form, super::decode::decoder(form.big), &Own)
     }
 }
 

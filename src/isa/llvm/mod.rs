@@ -56,11 +56,7 @@ impl Isa for Llvm {
     }
 
     fn register(&self, name: &str) -> Option<RegName> {
-        let plain = name.strip_prefix('%').unwrap_or(name);
-        if plain.is_empty() || !plain.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return None;
-        }
-        Some(RegName { name: format!("%{plain}"), bits: 64, shown_bits: 64, signed: true })
+        RegName::value(name)
     }
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::lex::tokens;
 use super::types::skip;
+use crate::functions::DEEPEST;
 
 /// The largest number of functions in a module; larger ones are not from litmus tests.
 const MOST_FUNCTIONS: usize = 4096;
@@ -94,6 +95,20 @@ const MARKS: &[&str] = &[
 ];
 
 impl Module {
+    /// The words with named types replaced by their definitions.
+    pub fn expanded(&self, words: &[String]) -> Vec<String> {
+        let mut out = words.to_vec();
+        // A recursive type stays as it is.
+        for _ in 0..DEEPEST {
+            if !out.iter().any(|w| self.types.contains_key(w)) {
+                break;
+            }
+            let whole = |w: &String| self.types.get(w).cloned().unwrap_or_else(|| vec![w.clone()]);
+            out = out.iter().flat_map(whole).collect();
+        }
+        out
+    }
+
     /// Whether attributes have these words, themselves or in one of their groups.
     pub fn has(&self, attributes: &[String], phrase: &[&str]) -> bool {
         let groups = attributes.iter().filter_map(|w| self.groups.get(w)).flatten();

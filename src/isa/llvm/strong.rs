@@ -20,10 +20,7 @@ pub fn strongest(line: &str) -> String {
     if !matches!(word, "fence" | "load" | "store" | "atomicrmw" | "cmpxchg") {
         return line.into();
     }
-    let raised = |word| match ORDERS.contains(&word) {
-        true => "seq_cst",
-        false => word,
-    };
+    let raised = |word| if ORDERS.contains(&word) { "seq_cst" } else { word };
     line.split(' ').map(raised).collect::<Vec<_>>().join(" ")
 }
 

@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
 
     /// The location for a stack slot.
     fn slot(&mut self, words: &[String]) -> Result<String, String> {
-        let expanded = self.expanded(&words[1..]);
+        let expanded = self.given.module.expanded(&words[1..]);
         let rest: Vec<&str> = expanded.iter().map(String::as_str).collect();
         let rest = rest.strip_prefix(&["inalloca"]).unwrap_or(&rest);
         let pointer = self.given.module.pointer();
@@ -183,21 +183,6 @@ impl<'a> Writer<'a> {
         };
         self.init.insert(name.clone(), functions::declared(&name, unit, count, None));
         Ok(format!("@{name}"))
-    }
-
-    /// The words with named types replaced by their definitions.
-    fn expanded(&self, words: &[String]) -> Vec<String> {
-        let mut out = words.to_vec();
-        // A recursive type stays as it is.
-        for _ in 0..functions::DEEPEST {
-            let types = &self.given.module.types;
-            if !out.iter().any(|w| types.contains_key(w)) {
-                break;
-            }
-            let whole = |w: &String| types.get(w).cloned().unwrap_or_else(|| vec![w.clone()]);
-            out = out.iter().flat_map(whole).collect();
-        }
-        out
     }
 
     fn block(
@@ -318,7 +303,7 @@ impl<'a> Writer<'a> {
     }
 
     fn argument(&mut self, words: &[String], names: &Names) -> Result<Vec<String>, String> {
-        let expanded = self.expanded(words);
+        let expanded = self.given.module.expanded(words);
         let view: Vec<&str> = expanded.iter().map(String::as_str).collect();
         let (_, mut at) = Type::read(&view, self.given.module.pointer())?;
         // Attributes come before the value, which is the last word unless it is an expression.
@@ -349,7 +334,7 @@ impl<'a> Writer<'a> {
             } else if let Some((label, _)) = names.blocks.get(word) {
                 out.push(format!("%L{label}"));
             } else if self.given.module.types.contains_key(word) {
-                out.extend(self.expanded(&[word.to_string()]));
+                out.extend(self.given.module.expanded(&[word.to_string()]));
             } else if word.starts_with('@') {
                 out.push(self.symbol(word)?);
             } else {
@@ -381,7 +366,7 @@ impl<'a> Writer<'a> {
 
     /// The initial values of a variable, which all have one size, and that size in bytes.
     fn initial(&self, words: &[String]) -> Result<(u64, Vec<i128>), String> {
-        let words = self.expanded(words);
+        let words = self.given.module.expanded(words);
         let view: Vec<&str> = words.iter().map(String::as_str).collect();
         let at = view
             .iter()

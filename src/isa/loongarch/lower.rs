@@ -3,26 +3,15 @@
 use super::insn::{Imm, Insn};
 use super::regs::{self, R, RA, ZERO};
 use super::table::{Amo, Does, Op1, Op2, Upper};
-use crate::microcode::{Emit, Labels, Swap, mask};
-use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
-
-pub type Done = Result<(), String>;
+use crate::microcode::{Emit, Swap, mask};
+use crate::thread::{self, Done};
+use litmake_ops::{BinOp, Op, Port, Reg, Tags, Temp, UnOp, tag};
 
 /// The bits of a register.
 pub const W: u8 = 64;
 
-/// Lowers one instruction; the fields are what it may ask and add to.
-pub struct Lower<'a> {
-    pub e: Emit,
-    pub code: &'a mut Code,
-    pub symbols: &'a mut dyn Symbols,
-    pub labels: &'a Labels<'a>,
-    /// The number of this instruction.
-    pub at: usize,
-    /// Whether any instruction of the thread puts a code address into a register.
-    pub has_calls: bool,
-}
+/// Lowers one instruction.
+pub type Lower<'a> = thread::Lower<'a, super::LoongArch>;
 
 impl Lower<'_> {
     pub fn insn(&mut self, insn: &Insn) -> Done {
@@ -167,19 +156,6 @@ impl Lower<'_> {
         self.e.signed(number(insn).into(), W)
     }
 
-    fn symbol(&mut self, name: &str, off: i64) -> Result<Temp, String> {
-        if let Some(target) = self.labels.find(name, self.at) {
-            return Ok(self.e.val(Val::Code(target)));
-        }
-        if name.starts_with('.') {
-            return Err(format!(
-                "`{name}` is an assembler's own label, and it is not in this thread"
-            ));
-        }
-        let loc = self.symbols.location(name);
-        Ok(self.e.val(Val::Ptr { loc, off }))
-    }
-
     pub fn address(&mut self, insn: &Insn) -> Temp {
         let base = self.read(insn.rj, Port::Addr);
         if let Some(index) = insn.rk {
@@ -287,10 +263,7 @@ impl Lower<'_> {
                 let (a, b) = (self.read(rj, Port::None), self.read(rk, Port::None));
                 let a = self.e.shift(BinOp::Shl, a, count, bits);
                 let sum = self.e.bin(BinOp::Add, a, b, bits);
-                match signed {
-                    true => self.write_part(rd, sum, bits),
-                    false => self.write(rd, sum),
-                }
+                if signed { self.write_part(rd, sum, bits) } else { self.write(rd, sum) }
             }
             Does::BytePick(bits) => {
                 let (low, high) = (self.read(rj, Port::None), self.read(rk, Port::None));
@@ -359,15 +332,10 @@ impl Lower<'_> {
 
     /// An AM instruction is one event, both read and write; gives the old value.
     fn amo(&mut self, op: Amo, addr: Temp, value: Temp, bytes: u8, tags: Tags) -> Temp {
-        let dst = self.e.temp();
-        let outer = self.e.begin();
-        let new = match op {
+        self.e.rmw(addr, bytes, tags, |e, old| match op {
             Amo::Swap => value,
-            Amo::Op(op) => self.e.bin(op, dst, value, 8 * bytes),
-        };
-        let body = self.e.end(outer);
-        self.e.op(Op::Rmw { dst, addr, size: bytes, tags, body, new });
-        dst
+            Amo::Op(op) => e.bin(op, old, value, 8 * bytes),
+        })
     }
 
     /// Either the comparison succeeds, and this is a read-modify-write; or it fails, and this is a load.
@@ -387,18 +355,9 @@ impl Lower<'_> {
 
     // Jumps.
 
-    fn target(&self, name: &str) -> Result<u32, String> {
-        self.labels.find(name, self.at).ok_or_else(|| {
-            let names: Vec<&str> = self.labels.names().collect();
-            let near = litmake_base::diag::nearest(name, names);
-            let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-            format!("no label `{name}` in this thread{hint}")
-        })
-    }
-
     fn link(&mut self, rd: R) {
         if rd != ZERO {
-            let next = self.e.val(Val::Code(self.at as u32 + 1));
+            let next = self.next();
             self.write(rd, next);
         }
     }

@@ -16,14 +16,14 @@ mod target;
 mod tests;
 mod vector;
 
-use super::microcode::{Emit, Labels};
+use super::microcode::Labels;
 use super::target::{Form, Target};
+use super::thread::Thread;
 use super::{Isa, RegName};
 use insn::{Imm, Insn};
-use litmake_base::diag::{Diag, Result, Source};
+use litmake_base::diag::{Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
-use litmake_ops::{Code, Inst};
-use lower::Lower;
+use litmake_ops::Code;
 use table::Does;
 
 /// The instruction set of LoongArch, with 64 bits.
@@ -35,43 +35,14 @@ impl Isa for LoongArch {
     }
 
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
-        let labels = Labels::new(source, lines)?;
-        let mut insns = Vec::with_capacity(lines.len());
-        for line in lines {
-            insns.push(read::line(&line.text).map_err(|r| r.at(source, line.span))?);
-        }
-        let mut all = insns.iter().enumerate();
-        let has_calls = all.any(|(at, insn)| insn.as_ref().is_some_and(|i| links(i, at, &labels)));
-        let mut code = Code::default();
-        for (at, (insn, line)) in insns.iter().zip(lines).enumerate() {
-            let text = line.text.trim();
-            let mut ops = Vec::new();
-            if let Some(insn) = insn {
-                let mut lower = Lower {
-                    e: Emit::new(),
-                    code: &mut code,
-                    symbols: &mut *symbols,
-                    labels: &labels,
-                    at,
-                    has_calls,
-                };
-                lower
-                    .insn(insn)
-                    .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
-                ops = lower.e.finish();
-            }
-            code.insts.push(Inst { ops, text: text.to_string(), span: line.span });
-        }
-        Ok(code)
+        let thread = Thread::new(source, lines)?;
+        let insns = thread.read(|_, line| read::line(&line.text))?;
+        let links = |insn: &Insn, at| links(insn, at, &thread.labels);
+        thread.lower(self, symbols, &insns, links, |lower, insn| lower.insn(insn))
     }
 
     fn register(&self, name: &str) -> Option<RegName> {
-        Some(RegName {
-            name: regs::canonical(regs::number(name)?).to_string(),
-            bits: 64,
-            shown_bits: 64,
-            signed: true,
-        })
+        Some(RegName::whole(regs::canonical(regs::number(name)?), 64))
     }
 
     fn target(&self, form: Form) -> Option<Target> {
@@ -84,10 +55,6 @@ impl Isa for LoongArch {
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         name == "dbar"
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

@@ -4,7 +4,7 @@
 use super::insn::{Imm, Insn};
 use super::regs::{self, R, RA, ZERO};
 use super::table::{Does, Field, Op2, ROWS, Row};
-use crate::lex::Refusal;
+use crate::lex::{self, Refusal};
 use crate::microcode::parse_int;
 use litmake_ops::BinOp;
 
@@ -54,17 +54,7 @@ const ADDRESSES: &[&str] = &["la", "la.local", "la.global", "la.pcrel", "la.got"
 
 /// Reads one line's text; nothing where there is no instruction.
 pub fn line(text: &str) -> Read<Option<Insn>> {
-    let text = text.split('#').next().unwrap_or("").trim();
-    let text = text.trim_end_matches(';').trim_end();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let name = text[..end].to_ascii_lowercase();
-    let args = match text[end..].trim() {
-        "" => Vec::new(),
-        args => args.split(',').map(str::trim).collect(),
-    };
+    let Some((name, args)) = lex::statement(text) else { return Ok(None) };
     Words { name: &name, args: &args, at: 0 }.insn().map(Some)
 }
 
@@ -87,7 +77,7 @@ impl<'a> Words<'a> {
         }
         if ADDRESSES.contains(&name) {
             let rd = self.reg()?;
-            let (symbol, off) = symbol(self.next())?;
+            let (symbol, off) = lex::location(self.next(), is_name)?;
             self.end("a register and a location")?;
             return Ok(Insn { rd, imm: Imm::Upper(symbol, off), ..Insn::new(Does::Relative) });
         }
@@ -195,10 +185,7 @@ impl<'a> Words<'a> {
     }
 
     fn int(&mut self) -> Read<i64> {
-        let text = self.next();
-        let value = parse_int(text)
-            .and_then(|n| i64::try_from(n).or_else(|_| u64::try_from(n).map(|n| n as i64)).ok());
-        value.ok_or_else(|| format!("`{text}` is no 64-bit constant").into())
+        lex::constant(self.next())
     }
 
     /// A number, or a part of the address of a location, such as `%pc_lo12(x)`.
@@ -211,7 +198,7 @@ impl<'a> Words<'a> {
         let inner = inner.strip_suffix(')').unwrap_or(inner);
         match part {
             "pc_hi20" | "got_pc_hi20" => {
-                let (name, off) = symbol(inner)?;
+                let (name, off) = lex::location(inner, is_name)?;
                 Ok(Imm::Upper(name, off))
             }
             "pc_lo12" => Ok(Imm::Lower),
@@ -253,22 +240,6 @@ fn unknown(name: &str) -> Refusal {
     let names = ROWS.iter().map(|row| row.name).chain(pseudo);
     let known = names.chain(CONSTANTS.iter().chain(ADDRESSES).copied());
     Refusal::unknown("LoongArch", name, known)
-}
-
-fn symbol(text: &str) -> Read<(String, i64)> {
-    let sign = text.char_indices().skip(1).find(|(_, c)| matches!(c, '+' | '-'));
-    let (name, off) = match sign {
-        None => (text, 0),
-        Some((i, _)) => {
-            let off = parse_int(text[i..].trim()).and_then(|n| i64::try_from(n).ok());
-            let off = off.ok_or_else(|| format!("`{text}` is no location with an offset"))?;
-            (text[..i].trim(), off)
-        }
-    };
-    if !is_name(name) || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(format!("`{text}` is no location").into());
-    }
-    Ok((name.to_string(), off))
 }
 
 fn is_name(text: &str) -> bool {

@@ -10,28 +10,18 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::LoongArch,
-        form,
-        decoder: super::decode::decoder(),
         stack: "$r3",
         params: &["$r4", "$r5", "$r6", "$r7", "$r8", "$r9", "$r10", "$r11"],
         result: "$r4",
-        stack_params: 0,
-        word: 8,
-        stack_start: 0,
-        entry: None,
-        global: None,
-        zero: None,
         spare: &[
             "$r23", "$r24", "$r25", "$r26", "$r27", "$r28", "$r29", "$r30", "$r31", "$r22", "$r20",
             "$r19", "$r18", "$r17", "$r16", "$r15", "$r14", "$r13", "$r12", "$r11", "$r10", "$r9",
             "$r8", "$r7", "$r6", "$r5", "$r4", "$r1",
         ],
-        floats: false,
         machines: &[Architecture::LoongArch64],
         linker: Some("loongarch64-linux-gnu"),
         emulator: Some("qemu-loongarch64"),
-        rules: &Own,
+        ..Target::new(Arch::LoongArch, form, super::decode::decoder(), &Own)
     }
 }
 

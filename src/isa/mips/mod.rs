@@ -16,7 +16,7 @@ mod tests;
 use self::insn::{Disp, Insn, Part, Slot};
 use self::lower::{Lower, reg_name};
 use self::parse::Parser;
-use super::lex::{Cursor, Names};
+use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels};
 use super::target::{Form, Target};
 use super::{Isa, RegName};
@@ -89,7 +89,7 @@ impl Isa for Mips {
     fn register(&self, name: &str) -> Option<RegName> {
         let name = match parse::register(name) {
             Some(reg) => reg_name(reg, &Names::default()).to_string(),
-            None if parse::symbolic(name) => name.to_string(),
+            None if is_symbolic(name) => name.to_string(),
             None => return None,
         };
         Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
@@ -105,10 +105,6 @@ impl Isa for Mips {
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         name == "sync"
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

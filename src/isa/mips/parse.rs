@@ -4,7 +4,7 @@
 
 use super::insn::{Alu, Disp, Insn, Mem, Part, RA, Slot, Src, ZERO};
 use super::table::{Form, TABLE, form};
-use crate::lex::{self, Cursor, Names, R, Tok};
+use crate::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::microcode::Labels;
 use litmake_base::diag::Result;
 use litmake_ops::{Label, Tags, tag};
@@ -31,10 +31,6 @@ pub fn register(word: &str) -> Option<R> {
         name => name,
     };
     NAMES.iter().position(|n| *n == name).map(|n| R(n as u16))
-}
-
-pub fn symbolic(word: &str) -> bool {
-    lex::is_symbolic(word)
 }
 
 pub struct Parser<'a, 'b> {
@@ -287,26 +283,18 @@ impl Parser<'_, '_> {
             // A label may have the name of a register; only `$` makes it one for sure.
             Tok::Word(word) => {
                 (register(word).is_some() && self.labels.find(word, self.line).is_none())
-                    || (symbolic(word) && part(word).is_none())
+                    || (is_symbolic(word) && part(word).is_none())
             }
             _ => false,
         }
     }
 
     fn reg(&mut self) -> Result<R> {
-        let reg = match self.cursor.peek() {
-            Tok::Word(word) => {
-                register(word).or_else(|| symbolic(word).then(|| self.names.intern(word)).flatten())
-            }
+        let names = &mut *self.names;
+        self.cursor.one("a register", |tok| match tok {
+            Tok::Word(word) => register(word).or_else(|| names.symbolic(word)),
             _ => None,
-        };
-        match reg {
-            Some(reg) => {
-                self.cursor.take();
-                Ok(reg)
-            }
-            None => Err(self.cursor.expected("a register")),
-        }
+        })
     }
 
     fn regs<const N: usize>(&mut self) -> Result<[R; N]> {
@@ -337,10 +325,7 @@ impl Parser<'_, '_> {
 
     fn one_or_two(&mut self) -> Result<(R, R)> {
         let rd = self.reg()?;
-        match self.cursor.eat(',') {
-            true => Ok((rd, self.reg()?)),
-            false => Ok((rd, rd)),
-        }
+        if self.cursor.eat(',') { Ok((rd, self.reg()?)) } else { Ok((rd, rd)) }
     }
 
     fn field(&mut self, word: bool) -> Result<(R, R, u8, u8)> {
@@ -384,7 +369,7 @@ impl Parser<'_, '_> {
             return self.cursor.int().map(Disp::Imm).map_err(wrong);
         };
         let at = self.cursor.clone();
-        if !symbolic(word) {
+        if !is_symbolic(word) {
             if register(word).is_some() && word.starts_with('$') {
                 return Err(at.expected("a constant or a symbol"));
             }
@@ -396,7 +381,7 @@ impl Parser<'_, '_> {
             return Err(diag.help("known are %hi, %lo, %got, %got_disp, %call16, %gp_rel and kin"));
         };
         self.cursor.expect('(')?;
-        if matches!(self.cursor.peek(), Tok::Word(w) if symbolic(w)) {
+        if matches!(self.cursor.peek(), Tok::Word(w) if is_symbolic(w)) {
             // `%hi(%neg(%gp_rel(f)))`: what there is between code and the global pointer,
             // neither of which has an address here.
             let mut depth = 1;

@@ -11,27 +11,18 @@ use object::Architecture;
 pub fn target(form: Form) -> Target {
     let release = if form.release6 { Release::R6 } else { Release::R2 };
     Target {
-        arch: Arch::Mips,
-        form,
-        decoder: decoder(form.big, release),
         stack: "$29",
         params: &["$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11"],
         result: "$2",
-        stack_params: 0,
-        word: 8,
-        stack_start: 0,
         entry: Some("$25"),
-        global: None,
-        zero: None,
         spare: &[
             "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$12", "$13", "$14", "$15",
             "$24", "$30", "$25", "$3", "$2", "$11", "$10", "$9", "$8", "$7", "$6", "$5", "$4",
         ],
-        floats: false,
         machines: &[Architecture::Mips, Architecture::Mips64, Architecture::Mips64_N32],
         linker: Some(if form.big { "mips64-linux-gnuabi64" } else { "mips64el-linux-gnuabi64" }),
         emulator: Some(if form.big { "qemu-mips64" } else { "qemu-mips64el" }),
-        rules: &Own,
+        ..Target::new(Arch::Mips, form, decoder(form.big, release), &Own)
     }
 }
 

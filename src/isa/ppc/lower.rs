@@ -419,10 +419,7 @@ impl Lower<'_> {
     /// Base plus displacement. Beside a symbol, the TOC pointer counts for nothing.
     fn based(&mut self, base: R, disp: &Disp, port: Port) -> Result<Temp> {
         let symbolic = matches!(disp, Disp::Symbol { .. });
-        let base = match symbolic && base == R(2) {
-            true => None,
-            false => self.read_base(base, port),
-        };
+        let base = if symbolic && base == R(2) { None } else { self.read_base(base, port) };
         Ok(match (base, disp) {
             (Some(base), Disp::Imm(0)) => base,
             (Some(base), _) => {

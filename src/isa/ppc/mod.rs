@@ -91,8 +91,4 @@ impl Isa for Ppc {
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         matches!(name, "sync" | "hwsync" | "lwsync" | "isync" | "eieio")
     }
-
-    fn address_bits(&self) -> u8 {
-        64
-    }
 }

@@ -159,10 +159,7 @@ impl Parser<'_, '_> {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
                 let value = self.disp()?;
-                let a = match self.cursor.eat('(') {
-                    true => self.base()?,
-                    false => R(0),
-                };
+                let a = if self.cursor.eat('(') { self.base()? } else { R(0) };
                 self.relative(&value)?;
                 let high = false;
                 Insn::AddImm { rd, a, value, high }
@@ -299,19 +296,12 @@ impl Parser<'_, '_> {
     }
 
     pub fn reg(&mut self) -> Result<R> {
-        let reg = match self.cursor.peek() {
+        let names = &mut *self.names;
+        self.cursor.one("a register", |tok| match tok {
             Tok::Num(n) => u16::try_from(n).ok().filter(|n| *n < 32).map(R),
-            Tok::Word(word) => register(word)
-                .or_else(|| is_symbolic(word).then(|| self.names.intern(word)).flatten()),
+            Tok::Word(word) => register(word).or_else(|| names.symbolic(word)),
             _ => None,
-        };
-        match reg {
-            Some(reg) => {
-                self.cursor.take();
-                Ok(reg)
-            }
-            None => Err(self.cursor.expected("a register")),
-        }
+        })
     }
 
     /// The first register of a pair has an even number.
@@ -447,18 +437,13 @@ impl Parser<'_, '_> {
     }
 
     fn cr_field(&mut self) -> Result<u8> {
-        let field = match self.cursor.peek() {
+        let what = "a field of the condition register (cr0 to cr7)";
+        let field = |tok| match tok {
             Tok::Num(n) => u8::try_from(n).ok(),
             Tok::Word(word) => field_named(word),
             _ => None,
         };
-        match field.filter(|f| *f < 8) {
-            Some(field) => {
-                self.cursor.take();
-                Ok(field)
-            }
-            None => Err(self.cursor.expected("a field of the condition register (cr0 to cr7)")),
-        }
+        self.cursor.one(what, |tok| field(tok).filter(|f| *f < 8))
     }
 
     /// `4*cr7+eq`, `eq`, or the number of a bit.

@@ -12,28 +12,20 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::Ppc,
-        form,
-        decoder: super::decode::decoder(form.big),
         stack: "r1",
         params: &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10"],
         result: "r3",
         stack_params: 96,
-        word: 8,
-        stack_start: 0,
         entry: Some("r12"),
-        global: None,
-        zero: None,
         spare: &[
             "r11", "r12", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
             "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31", "r10", "r9", "r8", "r7", "r6",
             "r5", "r4", "r3",
         ],
-        floats: false,
         machines: &[Architecture::PowerPc, Architecture::PowerPc64],
         linker: Some(if form.big { "powerpc64-linux-gnu" } else { "powerpc64le-linux-gnu" }),
         emulator: Some(if form.big { "qemu-ppc64" } else { "qemu-ppc64le" }),
-        rules: &Own,
+        ..Target::new(Arch::Ppc, form, super::decode::decoder(form.big), &Own)
     }
 }
 

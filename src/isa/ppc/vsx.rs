@@ -206,17 +206,10 @@ impl Parser<'_, '_> {
     }
 
     fn vector(&mut self) -> Result<V> {
-        let found = match self.cursor.peek() {
+        self.cursor.one("a register such as `vs0`, `v0` or `f0`", |tok| match tok {
             Tok::Word(word) => register(word),
             _ => None,
-        };
-        match found {
-            Some(v) => {
-                self.cursor.take();
-                Ok(v)
-            }
-            None => Err(self.cursor.expected("a register such as `vs0`, `v0` or `f0`")),
-        }
+        })
     }
 
     fn vectors(&mut self) -> Result<[V; 3]> {

@@ -59,16 +59,11 @@ impl Isa for Ptx {
     }
 
     fn register(&self, name: &str) -> Option<RegName> {
-        let name = lex::register(name)?.to_string();
-        Some(RegName { name, bits: 64, shown_bits: 64, signed: true })
+        Some(RegName::whole(lex::register(name)?, 64))
     }
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         matches!(name.split('.').next(), Some("fence" | "membar" | "bar" | "barrier"))
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

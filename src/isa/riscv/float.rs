@@ -7,7 +7,8 @@
 //! compiler writes such code.
 
 use super::insn::{Address, X};
-use super::lower::{Done, Lower};
+use super::lower::Lower;
+use crate::thread::Done;
 use litmake_ops::{BinOp, Port, Temp, UnOp};
 
 /// How an instruction changes the sign of its first operand.

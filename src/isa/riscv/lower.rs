@@ -2,23 +2,11 @@
 
 use super::insn::{Address, Amo, Imm, Insn, Op2, Operand, Order, X};
 use super::regs;
-use crate::microcode::{Emit, Labels};
-use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Op, Port, Reg, Temp, UnOp, Val, tag};
+use crate::thread::{self, Done};
+use litmake_ops::{BinOp, Op, Port, Reg, Temp, UnOp, tag};
 
-pub type Done = Result<(), String>;
-
-/// Lowers one instruction; the fields are what it may ask and add to.
-pub struct Lower<'a> {
-    pub e: Emit,
-    pub code: &'a mut Code,
-    pub symbols: &'a mut dyn Symbols,
-    pub labels: &'a Labels<'a>,
-    /// The number of this instruction.
-    pub at: usize,
-    /// Whether any instruction of the thread puts a code address into a register.
-    pub has_calls: bool,
-}
+/// Lowers one instruction.
+pub type Lower<'a> = thread::Lower<'a, super::RiscV>;
 
 impl Lower<'_> {
     pub fn insn(&mut self, insn: &Insn) -> Done {
@@ -143,11 +131,7 @@ impl Lower<'_> {
         if rd == 0 {
             return;
         }
-        let value = if signed && bytes < 8 {
-            self.e.un(UnOp::SignExt { from: 8 * bytes }, value, 64)
-        } else {
-            value
-        };
+        let value = if signed { self.e.sign_extend(value, 8 * bytes, 64) } else { value };
         self.write(rd, value);
     }
 
@@ -158,29 +142,12 @@ impl Lower<'_> {
         }
     }
 
-    fn symbol(&mut self, name: &str, off: i64) -> Result<Temp, String> {
-        if let Some(target) = self.labels.find(name, self.at) {
-            return Ok(self.e.val(Val::Code(target)));
-        }
-        if name.starts_with('.') {
-            return Err(format!(
-                "`{name}` is an assembler's own label, and it is not in this thread"
-            ));
-        }
-        let loc = self.symbols.location(name);
-        Ok(self.e.val(Val::Ptr { loc, off }))
-    }
-
     pub fn address(&mut self, addr: &Address) -> Result<Temp, String> {
         match addr {
             Address::Symbol(name, off) => self.symbol(name, *off),
             Address::Base(base, off) => {
                 let base = self.read(*base, Port::Addr);
-                if *off == 0 {
-                    return Ok(base);
-                }
-                let off = self.e.signed(i128::from(*off), 64);
-                Ok(self.e.bin(BinOp::Add, base, off, 64))
+                Ok(self.e.add_int(base, *off, 64))
             }
         }
     }
@@ -216,13 +183,13 @@ impl Lower<'_> {
             }
             Op2::Div { signed } => {
                 // By zero the quotient is all ones.
-                let (quotient, by_zero) = self.quotient(a, b, bits, signed);
+                let (quotient, by_zero) = self.e.quotient(a, b, bits, signed);
                 let ones = self.e.un(UnOp::Neg, by_zero, bits);
                 self.e.bin(BinOp::Or, quotient, ones, bits)
             }
             Op2::Rem { signed } => {
                 // By zero this leaves the dividend, as it should.
-                let (quotient, _) = self.quotient(a, b, bits, signed);
+                let (quotient, _) = self.e.quotient(a, b, bits, signed);
                 let product = self.e.bin(BinOp::Mul, quotient, b, bits);
                 self.e.bin(BinOp::Sub, a, product, bits)
             }
@@ -241,7 +208,7 @@ impl Lower<'_> {
                 self.e.bin(BinOp::Shl, a, count, 64)
             }
             Op2::ZeroIf { zero } => {
-                let is_zero = self.e.un(UnOp::IsZero, b, 64);
+                let is_zero = self.e.is_zero(b, 64);
                 let keep = if zero { self.e.bin_int(BinOp::Xor, is_zero, 1, 1) } else { is_zero };
                 // A mask and not a product, so that addresses pass.
                 let keep = self.e.un(UnOp::Neg, keep, 64);
@@ -268,36 +235,15 @@ impl Lower<'_> {
         }
     }
 
-    /// A quotient for divisors other than zero, and 1 where the divisor is zero. It is computed
-    /// in twice the width, where the one overflow there is does not happen.
-    fn quotient(&mut self, a: Temp, b: Temp, bits: u8, signed: bool) -> (Temp, Temp) {
-        let by_zero = self.e.un(UnOp::IsZero, b, bits);
-        let divisor = self.e.bin(BinOp::Or, b, by_zero, bits);
-        let quotient = if signed {
-            let extend = UnOp::SignExt { from: bits };
-            let a = self.e.un(extend, a, 2 * bits);
-            let divisor = self.e.un(extend, divisor, 2 * bits);
-            let wide = self.e.bin(BinOp::DivS, a, divisor, 2 * bits);
-            self.e.un(UnOp::ZeroExt { from: bits }, wide, 2 * bits)
-        } else {
-            self.e.bin(BinOp::DivU, a, divisor, bits)
-        };
-        (quotient, by_zero)
-    }
-
     // Atomics.
 
     /// An AMO is one event, both read and write, as the memory model has it; gives the old value.
     fn amo(&mut self, op: Amo, addr: Temp, value: Temp, bytes: u8, order: Order) -> Temp {
-        let dst = self.e.temp();
-        let outer = self.e.begin();
-        let new = match op {
+        let tags = tag::X.with(order.tags());
+        self.e.rmw(addr, bytes, tags, |e, old| match op {
             Amo::Swap => value,
-            Amo::Op(op) => self.e.bin(op, dst, value, 8 * bytes),
-        };
-        let body = self.e.end(outer);
-        self.e.op(Op::Rmw { dst, addr, size: bytes, tags: tag::X.with(order.tags()), body, new });
-        dst
+            Amo::Op(op) => e.bin(op, old, value, 8 * bytes),
+        })
     }
 
     /// Either the comparison succeeds, and this is an AMO; or it fails, and this is a load, which
@@ -353,18 +299,9 @@ impl Lower<'_> {
 
     // Jumps.
 
-    fn target(&self, name: &str) -> Result<u32, String> {
-        self.labels.find(name, self.at).ok_or_else(|| {
-            let names: Vec<&str> = self.labels.names().collect();
-            let near = litmake_base::diag::nearest(name, names);
-            let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-            format!("no label `{name}` in this thread{hint}")
-        })
-    }
-
     fn link(&mut self, rd: X) {
         if rd != 0 {
-            let next = self.e.val(Val::Code(self.at as u32 + 1));
+            let next = self.next();
             self.write(rd, next);
         }
     }
@@ -375,11 +312,8 @@ impl Lower<'_> {
             self.e.op(Op::Halt);
             return;
         }
-        let mut addr = self.read(base, Port::None);
-        if off != 0 {
-            let off = self.e.signed(i128::from(off), 64);
-            addr = self.e.bin(BinOp::Add, addr, off, 64);
-        }
+        let addr = self.read(base, Port::None);
+        let addr = self.e.add_int(addr, off, 64);
         self.link(rd);
         self.e.op(Op::JumpTo { addr });
     }

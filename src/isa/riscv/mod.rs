@@ -16,14 +16,14 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use super::microcode::{Emit, Labels};
+use super::microcode::Labels;
 use super::target::{Form, Target};
+use super::thread::Thread;
 use super::{Isa, RegName};
 use insn::{Imm, Insn};
-use litmake_base::diag::{Diag, Result, Source};
+use litmake_base::diag::{Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
-use litmake_ops::{Code, Inst};
-use lower::Lower;
+use litmake_ops::Code;
 
 /// The instruction set of RISC-V, with 64 bits.
 pub struct RiscV;
@@ -34,50 +34,21 @@ impl Isa for RiscV {
     }
 
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
-        let labels = Labels::new(source, lines)?;
-        let mut insns = Vec::with_capacity(lines.len());
-        for (at, line) in lines.iter().enumerate() {
+        let thread = Thread::new(source, lines)?;
+        let labels = &thread.labels;
+        let insns = thread.read(|at, line| {
             let is_got = |label: &str| {
                 let target = labels.find(label, at);
                 target.is_some_and(|t| lines.get(t as usize).is_some_and(|l| read::is_got(&l.text)))
             };
-            let insn = read::line(&line.text, &is_got).map_err(|r| r.at(source, line.span))?;
-            insns.push(insn);
-        }
-        let has_calls = insns
-            .iter()
-            .enumerate()
-            .any(|(at, insn)| insn.as_ref().is_some_and(|i| links(i, at, &labels)));
-        let mut code = Code::default();
-        for (at, (insn, line)) in insns.iter().zip(lines).enumerate() {
-            let text = line.text.trim();
-            let mut ops = Vec::new();
-            if let Some(insn) = insn {
-                let mut lower = Lower {
-                    e: Emit::new(),
-                    code: &mut code,
-                    symbols: &mut *symbols,
-                    labels: &labels,
-                    at,
-                    has_calls,
-                };
-                lower
-                    .insn(insn)
-                    .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
-                ops = lower.e.finish();
-            }
-            code.insts.push(Inst { ops, text: text.to_string(), span: line.span });
-        }
-        Ok(code)
+            read::line(&line.text, &is_got)
+        })?;
+        let links = |insn: &Insn, at| links(insn, at, labels);
+        thread.lower(self, symbols, &insns, links, |lower, insn| lower.insn(insn))
     }
 
     fn register(&self, name: &str) -> Option<RegName> {
-        Some(RegName {
-            name: regs::canonical(regs::number(name)?).to_string(),
-            bits: 64,
-            shown_bits: 64,
-            signed: true,
-        })
+        Some(RegName::whole(regs::canonical(regs::number(name)?), 64))
     }
 
     fn target(&self, form: Form) -> Option<Target> {
@@ -90,10 +61,6 @@ impl Isa for RiscV {
 
     fn is_barrier(&self, name: &str, _line: &str) -> bool {
         name == "fence" || name.starts_with("fence.")
-    }
-
-    fn address_bits(&self) -> u8 {
-        64
     }
 }
 

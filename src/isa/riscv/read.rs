@@ -5,7 +5,7 @@ use super::float::{self, Float};
 use super::insn::{Address, Amo, Imm, Insn, Op2, Operand, Order, RA, X};
 use super::regs;
 use super::table::{self, Shape};
-use crate::lex::Refusal;
+use crate::lex::{self, Refusal};
 use crate::microcode::parse_int;
 use litmake_ops::{BinOp, Tags, tag};
 
@@ -14,28 +14,14 @@ type Read<T> = Result<T, Refusal>;
 /// Reads one line's text; `is_got` says whether a label is at an `auipc` of an offset-table
 /// entry.
 pub fn line(text: &str, is_got: &dyn Fn(&str) -> bool) -> Read<Option<Insn>> {
-    let text = text.split('#').next().unwrap_or("").trim();
-    let text = text.trim_end_matches(';').trim_end();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let name = text[..end].to_ascii_lowercase();
-    let line = Words { args: split(&text[end..]), is_got, name: &name };
-    line.insn().map(Some)
+    let Some((name, args)) = lex::statement(text) else { return Ok(None) };
+    Words { args, is_got, name: &name }.insn().map(Some)
 }
 
 /// Whether a line takes an address out of the offset table: what the later `ld` with
 /// `%pcrel_lo` reads there is the address itself.
 pub fn is_got(text: &str) -> bool {
     text.contains("%got_pcrel_hi(")
-}
-
-fn split(text: &str) -> Vec<&str> {
-    if text.trim().is_empty() {
-        return Vec::new();
-    }
-    text.split(',').map(str::trim).collect()
 }
 
 struct Words<'a> {
@@ -207,14 +193,12 @@ impl Words<'_> {
 
     fn int(&self, at: usize) -> Read<i64> {
         let text = self.args.get(at).copied().unwrap_or("");
-        let value = parse_int(text)
-            .and_then(|n| i64::try_from(n).or_else(|_| u64::try_from(n).map(|n| n as i64)).ok());
-        value.ok_or_else(|| format!("`{text}` is no 64-bit constant").into())
+        lex::constant(text)
     }
 
     /// A name with an optional offset.
     fn symbol(&self, at: usize) -> Read<(String, i64)> {
-        symbol(self.args.get(at).copied().unwrap_or(""))
+        lex::location(self.args.get(at).copied().unwrap_or(""), is_name)
     }
 
     fn label(&self, at: usize) -> Read<String> {
@@ -286,7 +270,7 @@ impl Words<'_> {
         let text = self.args[1];
         let value = match self.relocation(text) {
             Some(("hi" | "pcrel_hi" | "got_pcrel_hi", inner)) => {
-                let (name, off) = symbol(inner.trim())?;
+                let (name, off) = lex::location(inner.trim(), is_name)?;
                 Imm::Symbol(name, off)
             }
             Some((other, _)) => {
@@ -330,9 +314,8 @@ impl Words<'_> {
         })
     }
 
-    /// `off(reg)`, or a location.
-    fn float_address(&self) -> Read<Address> {
-        self.expect(2, "a floating-point register and an address such as 0(a0)")?;
+    /// `off(reg)`, or a location, as the second operand.
+    fn address(&self) -> Read<Address> {
         let text = self.args[1];
         match self.based(text) {
             Some((off, base)) => match self.offset(off)? {
@@ -349,13 +332,13 @@ impl Words<'_> {
     fn float(&self, shape: float::Shape) -> Read<Insn> {
         use float::Shape;
         let (sources, what) = match shape {
-            Shape::Load(bits) => {
-                let (addr, rd) = (self.float_address()?, self.freg(0)?);
-                return Ok(Insn::Float(Float::Load { bits, rd, addr }));
-            }
-            Shape::Store(bits) => {
-                let (addr, value) = (self.float_address()?, self.freg(0)?);
-                return Ok(Insn::Float(Float::Store { bits, value, addr }));
+            Shape::Load(bits) | Shape::Store(bits) => {
+                self.expect(2, "a floating-point register and an address such as 0(a0)")?;
+                let (addr, rd) = (self.address()?, self.freg(0)?);
+                return Ok(Insn::Float(match shape {
+                    Shape::Load(_) => Float::Load { bits, rd, addr },
+                    _ => Float::Store { bits, value: rd, addr },
+                }));
             }
             Shape::Sign(..) | Shape::Arith(..) | Shape::Compare(..) => (2, "three registers"),
             _ => (1, "two registers"),
@@ -388,18 +371,12 @@ impl Words<'_> {
     fn load(&self, bytes: u8, signed: bool, order: Order) -> Read<Insn> {
         self.expect(2, "a register and an address such as 0(a0)")?;
         let rd = self.reg(0)?;
-        let text = self.args[1];
-        let addr = match self.based(text) {
-            Some((off, base)) => match self.offset(off)? {
-                Offset::Got => return Ok(Insn::Copy { rd, a: base }),
-                Offset::Nothing => Address::Base(base, 0),
-                Offset::Bytes(n) => Address::Base(base, n),
-            },
-            None => {
-                let (name, off) = self.plain_symbol(text)?;
-                Address::Symbol(name, off)
-            }
-        };
+        if let Some((off, a)) = self.based(self.args[1])
+            && let Offset::Got = self.offset(off)?
+        {
+            return Ok(Insn::Copy { rd, a });
+        }
+        let addr = self.address()?;
         Ok(Insn::Load { bytes, signed, order, rd, addr })
     }
 
@@ -409,17 +386,7 @@ impl Words<'_> {
             self.expect(2, "a register and an address such as 0(a0)")?;
         }
         let value = self.reg(0)?;
-        let text = self.args[1];
-        let addr = match self.based(text) {
-            Some((off, base)) => match self.offset(off)? {
-                Offset::Bytes(n) => Address::Base(base, n),
-                _ => Address::Base(base, 0),
-            },
-            None => {
-                let (name, off) = self.plain_symbol(text)?;
-                Address::Symbol(name, off)
-            }
-        };
+        let addr = self.address()?;
         Ok(Insn::Store { bytes, order, value, addr })
     }
 
@@ -428,7 +395,8 @@ impl Words<'_> {
         if regs::number(text).is_some() {
             return Err(format!("`{text}` is no address; write 0({text})").into());
         }
-        symbol(text).map_err(|_| format!("`{text}` is no address such as 0(a0)").into())
+        lex::location(text, is_name)
+            .map_err(|_| format!("`{text}` is no address such as 0(a0)").into())
     }
 
     fn amo(&self, op: Option<Amo>, bytes: u8, order: Order) -> Read<Insn> {
@@ -496,22 +464,6 @@ fn op2(op: Op2, word: bool, rd: X, a: X, b: Operand) -> Insn {
         }
         _ => Insn::Op2 { op, word, rd, a, b },
     }
-}
-
-fn symbol(text: &str) -> Read<(String, i64)> {
-    let sign = text.char_indices().skip(1).find(|(_, c)| matches!(c, '+' | '-'));
-    let (name, off) = match sign {
-        None => (text, 0),
-        Some((i, _)) => {
-            let off = parse_int(text[i..].trim()).and_then(|n| i64::try_from(n).ok());
-            let off = off.ok_or_else(|| format!("`{text}` is no location with an offset"))?;
-            (text[..i].trim(), off)
-        }
-    };
-    if !is_name(name) || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(format!("`{text}` is no location").into());
-    }
-    Ok((name.to_string(), off))
 }
 
 fn is_name(text: &str) -> bool {

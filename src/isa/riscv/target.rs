@@ -10,18 +10,10 @@ use object::{Architecture, elf};
 
 pub fn target(form: Form) -> Target {
     Target {
-        arch: Arch::RiscV,
-        form,
-        decoder: super::decode::decoder(),
         stack: "x2",
         params: &["x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17"],
         result: "x10",
-        stack_params: 0,
-        word: 8,
-        stack_start: 0,
-        entry: None,
         global: Some("x3"),
-        zero: None,
         spare: &[
             "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29",
             "x30", "x31", "x9", "x8", "x7", "x6", "x5", "x17", "x16", "x15", "x14", "x13", "x12",
@@ -31,7 +23,7 @@ pub fn target(form: Form) -> Target {
         machines: &[Architecture::Riscv32, Architecture::Riscv64],
         linker: Some("riscv64-linux-gnu"),
         emulator: Some("qemu-riscv64"),
-        rules: &Own,
+        ..Target::new(Arch::RiscV, form, super::decode::decoder(), &Own)
     }
 }
 

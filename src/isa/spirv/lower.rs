@@ -298,9 +298,9 @@ impl<'a> Lower<'a> {
             "OpAtomicFlagTestAndSet" => {
                 let tags = self.atomic(2, 3, true, true)?;
                 let (size, _) = self.access(1)?;
-                let (addr, new, dst) = (self.scalar(1)?, self.e.int(1), self.e.temp());
-                self.e.op(Op::Rmw { dst, addr, size, tags, body: Vec::new(), new });
-                vec![self.e.bin_int(BinOp::Ne, dst, 0, 8 * size)]
+                let (addr, new) = (self.scalar(1)?, self.e.int(1));
+                let old = self.e.rmw(addr, size, tags, |_, _| new);
+                vec![self.e.bin_int(BinOp::Ne, old, 0, 8 * size)]
             }
             "OpAtomicFlagClear" => {
                 let tags = self.atomic(1, 2, false, true)?;
@@ -330,17 +330,10 @@ impl<'a> Lower<'a> {
             Update::By(_) | Update::Swap => self.scalar(4)?,
             Update::One(_) => self.e.int(1),
         };
-        let dst = self.e.temp();
-        let (body, new) = match how {
-            Update::Swap => (Vec::new(), operand),
-            Update::By(op) | Update::One(op) => {
-                let mut new = operand;
-                let body = self.e.block(|e| new = e.bin(op, dst, operand, bits));
-                (body, new)
-            }
-        };
-        self.e.op(Op::Rmw { dst, addr, size, tags, body, new });
-        Ok(dst)
+        Ok(self.e.rmw(addr, size, tags, |e, old| match how {
+            Update::Swap => operand,
+            Update::By(op) | Update::One(op) => e.bin(op, old, operand, bits),
+        }))
     }
 
     /// The value found.

@@ -2,7 +2,8 @@
 //! multiplications) has some value here, always the same. The adjust flag does not exist.
 
 use super::insn::{Alu, Arg, Bit, Do, Gpr, Insn, RAX, RCX, RDX, Shift, Size};
-use super::lower::{CF, Done, Located, Lower, OF, PF, SF, ZF, two_operands};
+use super::lower::{CF, Located, Lower, OF, PF, SF, ZF, two_operands};
+use crate::thread::Done;
 use litmake_ops::{BinOp, Port, Tags, Temp, UnOp, tag};
 
 pub fn tags_of(insn: &Insn) -> Tags {

@@ -3,7 +3,8 @@
 
 use super::arith::tags_of;
 use super::insn::{Arg, Do, Gpr, Insn, RAX, RBX, RCX, RDX, Size};
-use super::lower::{Done, Lower, ZF};
+use super::lower::{Lower, ZF};
+use crate::thread::Done;
 use litmake_ops::{BinOp, Op, Port, Tags, Temp, tag};
 
 impl Lower<'_> {

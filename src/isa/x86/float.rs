@@ -2,8 +2,9 @@
 //! operations on all parts of a register. The rounding is to the nearest, as code starts with it.
 
 use super::insn::{Arg, Do, Insn, Predicate, Size};
-use super::lower::{CF, Done, Lower, OF, PF, SF, ZF};
+use super::lower::{CF, Lower, OF, PF, SF, ZF};
 use crate::microcode::mask;
+use crate::thread::Done;
 use litmake_ops::{BinOp, Temp, UnOp};
 
 impl Lower<'_> {

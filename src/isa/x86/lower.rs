@@ -3,9 +3,9 @@
 
 use super::insn::{Arg, Cond, Do, Flag, Gpr, Imm, Insn, Mem, RAX, RBP, RDX, RSP, Size};
 use super::regs;
-use crate::microcode::{Emit, Labels, mask};
-use litmake_litmus::Symbols;
-use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::microcode::mask;
+use crate::thread::{self, Done};
+use litmake_ops::{BinOp, Op, Port, Reg, Tags, Temp, UnOp, tag};
 
 /// How deep calls may nest. Return addresses are kept in registers of their own and not in
 /// memory, so that a call needs no stack; what the code itself keeps on the stack is memory.
@@ -14,21 +14,8 @@ const CALL_DEPTH: usize = 8;
 /// The offset table's own name.
 pub const GOT: &str = "_GLOBAL_OFFSET_TABLE_";
 
-pub type Done = Result<(), String>;
-
-/// Lowers one instruction; the fields are what it may ask and add to.
-pub struct Lower<'a> {
-    pub e: Emit,
-    pub code: &'a mut Code,
-    pub symbols: &'a mut dyn Symbols,
-    pub labels: &'a Labels<'a>,
-    /// The number of this instruction.
-    pub at: usize,
-    /// 64-bit code.
-    pub wide: bool,
-    /// Some instruction of the thread calls another.
-    pub has_calls: bool,
-}
+/// Lowers one instruction.
+pub type Lower<'a> = thread::Lower<'a, super::X86>;
 
 /// Where an operand is, its address computed.
 #[derive(Clone, Copy)]
@@ -81,7 +68,7 @@ impl Lower<'_> {
             }
             Do::Jump => self.jump(args),
             Do::JumpIf(cond) => {
-                let target = self.target(args)?;
+                let target = self.jump_target(args)?;
                 let cond = self.cond(cond);
                 self.e.op(Op::Branch { cond, target });
                 Ok(())
@@ -229,21 +216,16 @@ impl Lower<'_> {
 
     // Jumps.
 
-    fn target(&self, args: &[Arg]) -> Result<u32, String> {
+    fn jump_target(&self, args: &[Arg]) -> Result<u32, String> {
         let [Arg::Imm(Imm::Symbol(name, 0))] = args else {
             return Err("a jump takes a label".to_string());
         };
-        self.labels.find(name, self.at).ok_or_else(|| {
-            let names: Vec<&str> = self.labels.names().collect();
-            let near = litmake_base::diag::nearest(name, names);
-            let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-            format!("no label `{name}` in this thread{hint}")
-        })
+        self.target(name)
     }
 
     fn jump(&mut self, args: &[Arg]) -> Done {
         if let [Arg::Imm(Imm::Symbol(..))] = args {
-            let target = self.target(args)?;
+            let target = self.jump_target(args)?;
             self.e.op(Op::Jump { target });
             return Ok(());
         }
@@ -258,7 +240,7 @@ impl Lower<'_> {
         // named by symbols here, so 0 does.
         if let [Arg::Imm(Imm::Symbol(name, _))] = args
             && let Some(reg) = name.strip_prefix("__x86.get_pc_thunk.")
-            && let Some(reg) = regs::gpr(reg, self.wide)
+            && let Some(reg) = regs::gpr(reg, self.set.wide())
         {
             let zero = self.e.int(0);
             self.write_reg(self.pointer(reg.num), zero, self.address_size());
@@ -276,7 +258,7 @@ impl Lower<'_> {
             let caller = self.e.read(shadow[i - 1], Port::None);
             self.e.write(shadow[i], caller);
         }
-        let back = self.e.val(Val::Code(self.at as u32 + 1));
+        let back = self.next();
         self.e.write(shadow[0], back);
         self.move_stack(-i64::from(self.address_size().bytes()));
         self.e.op(Op::Jump { target });
@@ -318,7 +300,7 @@ impl Lower<'_> {
     // Operands.
 
     pub fn address_size(&self) -> Size {
-        if self.wide { Size::Q } else { Size::L }
+        if self.set.wide() { Size::Q } else { Size::L }
     }
 
     /// A whole register.
@@ -327,7 +309,7 @@ impl Lower<'_> {
     }
 
     fn whole(&mut self, num: u8) -> Reg {
-        let name = regs::canonical(num, self.wide);
+        let name = regs::canonical(num, self.set.wide());
         let bits = self.address_size().bits();
         self.code.reg(&name, bits, true)
     }
@@ -383,7 +365,7 @@ impl Lower<'_> {
         let mut sum = None;
         let mut disp = mem.disp;
         if let Some(name) = &mem.symbol {
-            let (symbol, used) = self.symbol(name, mem.disp)?;
+            let (symbol, used) = self.placed(name, mem.disp)?;
             sum = Some(symbol);
             if used {
                 disp = 0;
@@ -422,21 +404,12 @@ impl Lower<'_> {
     }
 
     /// The address a symbol stands for, and whether the offset is in it already.
-    fn symbol(&mut self, name: &str, off: i64) -> Result<(Temp, bool), String> {
+    fn placed(&mut self, name: &str, off: i64) -> Result<(Temp, bool), String> {
         if name == GOT {
             // Entries of the table are named by their symbols, so its own place is never used.
             return Ok((self.e.int(0), false));
         }
-        if let Some(target) = self.labels.find(name, self.at) {
-            return Ok((self.e.val(Val::Code(target)), true));
-        }
-        if name.starts_with('.') {
-            return Err(format!(
-                "`{name}` is an assembler's own label, and it is not in this thread"
-            ));
-        }
-        let loc = self.symbols.location(name);
-        Ok((self.e.val(Val::Ptr { loc, off }), true))
+        Ok((self.symbol(name, off)?, true))
     }
 
     pub fn place(&mut self, arg: &Arg) -> Result<Located, String> {
@@ -474,8 +447,8 @@ impl Lower<'_> {
     pub fn value(&mut self, arg: &Arg, size: Size) -> Result<Temp, String> {
         match arg {
             Arg::Imm(Imm::Int(n)) => Ok(self.e.signed(*n, size.bits())),
-            Arg::Imm(Imm::Symbol(name, off)) => Ok(self.symbol(name, *off)?.0),
-            Arg::Mem(Mem { symbol: Some(name), got: true, .. }) => Ok(self.symbol(name, 0)?.0),
+            Arg::Imm(Imm::Symbol(name, off)) => Ok(self.placed(name, *off)?.0),
+            Arg::Mem(Mem { symbol: Some(name), got: true, .. }) => Ok(self.placed(name, 0)?.0),
             _ => {
                 let place = self.place(arg)?;
                 Ok(self.get(place, size, Tags::NONE))

@@ -21,13 +21,14 @@ mod target;
 mod tests;
 mod vector;
 
-use super::microcode::{Emit, Labels, remove_unseen};
+use super::microcode::{Labels, remove_unseen};
 use super::target::{Form, Target};
+use super::thread::Thread;
 use super::{Isa, RegName};
 use insn::{Arg, Do, Imm, Insn};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::{Arch, Line, Symbols};
-use litmake_ops::{Code, Inst, Reg};
+use litmake_ops::{Code, Reg};
 use lower::{FLAGS, Lower};
 use read::{Read, Syntax};
 
@@ -52,34 +53,13 @@ impl Isa for X86 {
     }
 
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
-        let labels = Labels::new(source, lines)?;
+        let thread = Thread::new(source, lines)?;
         let syntax = Syntax::of(self.wide(), self.avx, lines);
-        let mut insns = read_all(source, lines, syntax)?;
-        drop_position_calls(&mut insns, &labels);
-        let has_calls = insns
-            .iter()
-            .enumerate()
-            .any(|(at, insn)| insn.as_ref().is_some_and(|i| calls_label(i, at, &labels)));
-        let mut code = Code::default();
-        for (at, (insn, line)) in insns.iter().zip(lines).enumerate() {
-            let mut ops = Vec::new();
-            if let Some(insn) = insn {
-                let mut lower = Lower {
-                    e: Emit::new(),
-                    code: &mut code,
-                    symbols: &mut *symbols,
-                    labels: &labels,
-                    at,
-                    wide: self.wide(),
-                    has_calls,
-                };
-                lower.insn(insn).map_err(|what| {
-                    Diag::at(source, line.span, format!("`{}`: {what}", shown(line)))
-                })?;
-                ops = lower.e.finish();
-            }
-            code.insts.push(Inst { ops, text: shown(line).to_string(), span: line.span });
-        }
+        let mut insns = read_all(source, lines, &thread, syntax)?;
+        drop_position_calls(&mut insns, &thread.labels);
+        let calls = |insn: &Insn, at| calls_label(insn, at, &thread.labels);
+        let lower = |lower: &mut Lower, insn: &Insn| lower.insn(insn);
+        let mut code = thread.lower(self, symbols, &insns, calls, lower)?;
         let flags: Vec<Reg> = FLAGS.iter().map(|f| code.reg(f, 1, false)).collect();
         remove_unseen(&mut code, &flags);
         Ok(code)
@@ -126,17 +106,16 @@ pub fn has_part(name: &str) -> bool {
     regs::gpr(&name.to_ascii_lowercase(), false).is_some()
 }
 
-fn shown(line: &Line) -> &str {
-    line.text.trim()
-}
-
 /// One entry a line; a line without an instruction has none.
-fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Option<Insn>>> {
-    let mut insns = Vec::with_capacity(lines.len());
+fn read_all(
+    source: &Source,
+    lines: &[Line],
+    thread: &Thread,
+    syntax: Syntax,
+) -> Result<Vec<Option<Insn>>> {
     let mut locked = false;
-    for line in lines {
-        let read = read::line(&line.text, syntax).map_err(|r| r.at(source, line.span))?;
-        insns.push(match read {
+    let insns = thread.read(|_, line| {
+        Ok(match read::line(&line.text, syntax)? {
             Read::Insn(mut insn) => {
                 insn.lock |= std::mem::take(&mut locked);
                 Some(insn)
@@ -146,8 +125,8 @@ fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Optio
                 None
             }
             Read::Empty => None,
-        });
-    }
+        })
+    })?;
     match lines.last() {
         Some(line) if locked => {
             Err(Diag::at(source, line.span, "`lock` has no instruction after it"))

@@ -18,18 +18,11 @@ pub fn target(arch: Arch, form: Form) -> Target {
 
 fn wide(form: Form) -> Target {
     Target {
-        arch: Arch::X86_64,
-        form,
-        decoder: super::decode::decoder(true),
         stack: "rsp",
         params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
         result: "rax",
         stack_params: 8,
-        word: 8,
         stack_start: 8,
-        entry: None,
-        global: None,
-        zero: None,
         spare: &[
             "r10", "r11", "r8", "r9", "rdi", "rsi", "rcx", "rdx", "rax", "rbx", "r12", "r13",
             "r14", "r15", "rbp",
@@ -38,15 +31,12 @@ fn wide(form: Form) -> Target {
         machines: &[Architecture::X86_64, Architecture::X86_64_X32],
         linker: Some("x86_64-linux-gnu"),
         emulator: Some("qemu-x86_64"),
-        rules: &Wide,
+        ..Target::new(Arch::X86_64, form, super::decode::decoder(true), &Wide)
     }
 }
 
 fn narrow(form: Form) -> Target {
     Target {
-        arch: Arch::X86,
-        form,
-        decoder: super::decode::decoder(false),
         stack: "ESP",
         // All parameters are on the stack.
         params: &[],
@@ -54,16 +44,11 @@ fn narrow(form: Form) -> Target {
         stack_params: 4,
         word: 4,
         stack_start: 12,
-        entry: None,
-        global: None,
-        zero: None,
         // Those that have a name for their lowest byte first.
         spare: &["EBX", "ECX", "EDX", "EAX", "ESI", "EDI", "EBP"],
-        floats: false,
         machines: &[Architecture::I386],
-        linker: None,
         emulator: Some("qemu-i386"),
-        rules: &Narrow,
+        ..Target::new(Arch::X86, form, super::decode::decoder(false), &Narrow)
     }
 }
 

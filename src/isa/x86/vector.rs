@@ -2,8 +2,9 @@
 //! way to move 8 bytes at once in 32-bit code.
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
-use super::lower::{CF, Done, Located, Lower, OF, PF, SF, ZF};
+use super::lower::{CF, Located, Lower, OF, PF, SF, ZF};
 use crate::microcode::mask;
+use crate::thread::Done;
 use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
 /// How many values the x87 stack keeps.

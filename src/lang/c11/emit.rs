@@ -168,11 +168,9 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
         leave_line(&mut out);
         out.push_str(&emit_helper(test, f, &named, options));
     }
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            leave_line(&mut out);
-            out.push_str(&emit_body(f, &options.function_name(&f.name), &named, options));
-        }
+    for f in test.threads.iter().filter_map(Body::function) {
+        leave_line(&mut out);
+        out.push_str(&emit_body(f, &options.function_name(&f.name), &named, options));
     }
     for s in structs.iter().filter(|_| apart) {
         let _ = writeln!(out, "#undef {}", s.tag);
@@ -258,10 +256,7 @@ pub fn emit_body(
         name: name.to_string(),
         told: f.told.clone(),
         params: Vec::new(),
-        ret: match outs.is_empty() {
-            true => f.ret.clone(),
-            false => Type::Void,
-        },
+        ret: if outs.is_empty() { f.ret.clone() } else { Type::Void },
         body: Vec::new(),
         span: Span::default(),
     };
@@ -354,10 +349,7 @@ fn emit_helper(
 fn helper_head(f: &Function, options: &EmitOptions) -> String {
     let params: Vec<String> =
         f.params.iter().map(|p| print_declaration(&options.spelt(&p.ty), &p.name)).collect();
-    let params = match params.is_empty() {
-        true => "void".to_string(),
-        false => params.join(", "),
-    };
+    let params = if params.is_empty() { "void".to_string() } else { params.join(", ") };
     let head = format!("{}({params})", options.function_name(&f.name));
     // A function that does not say itself whether it is inlined is not.
     let attribute = match options.inline_helpers || f.told.says_inlining() {
@@ -408,10 +400,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
         Some((_, old)) => {
             let atomic = old.is_atomic() || ty.is_atomic();
             let constant = old.is_const() && ty.is_const();
-            let base = match size_of(ty) > size_of(old) {
-                true => ty.bare(),
-                false => old.bare(),
-            };
+            let base = if size_of(ty) > size_of(old) { ty.bare() } else { old.bare() };
             *old = qualify(base.clone(), constant, false, atomic);
         }
     };
@@ -420,12 +409,10 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
             add(name, ty);
         }
     }
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            for p in &f.params {
-                if let Type::Pointer(ty) = p.ty.bare() {
-                    add(&p.name, &qualify(ty.bare().clone(), ty.is_const(), false, ty.is_atomic()));
-                }
+    for f in test.threads.iter().filter_map(Body::function) {
+        for p in &f.params {
+            if let Type::Pointer(ty) = p.ty.bare() {
+                add(&p.name, &qualify(ty.bare().clone(), ty.is_const(), false, ty.is_atomic()));
             }
         }
     }
@@ -539,26 +526,7 @@ pub(crate) fn goes_to_labels(f: &Function) -> bool {
 }
 
 fn has_statement(f: &Function, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
-    fn any(s: &Stmt, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
-        let below = |s: &Stmt| any(s, wanted);
-        wanted(&s.kind)
-            || match &s.kind {
-                StmtKind::If { yes, no, .. } => below(yes) || no.as_deref().is_some_and(below),
-                StmtKind::While { body, .. }
-                | StmtKind::DoWhile { body, .. }
-                | StmtKind::For { body, .. } => below(body),
-                StmtKind::Block(list) => list.iter().any(below),
-                StmtKind::Label(_, s) => below(s),
-                StmtKind::Return(_)
-                | StmtKind::Goto(_)
-                | StmtKind::Decl(_)
-                | StmtKind::Expr(_)
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Empty => false,
-            }
-    }
-    f.body.iter().any(|s| any(s, wanted))
+    f.body.iter().any(|s| s.any(wanted))
 }
 
 /// Turns a test's body into one that compilers take.

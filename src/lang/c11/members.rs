@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::shared_locations;
-use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{Body, InitValue, Test, Type, Value};
 
@@ -95,44 +95,15 @@ struct Address {
 impl Look {
     fn test(&mut self, test: &Test) {
         test.helpers.iter().for_each(|f| self.function(f));
-        for body in &test.threads {
-            if let Body::C(f) = body {
-                self.function(f);
-            }
+        for f in test.threads.iter().filter_map(Body::function) {
+            self.function(f);
         }
     }
 
     fn function(&mut self, f: &Function) {
         let params: BTreeMap<&str, &Type> =
             f.params.iter().map(|p| (p.name.as_str(), &p.ty)).collect();
-        f.body.iter().for_each(|s| self.statement(s, &params));
-    }
-
-    fn statement(&mut self, s: &Stmt, params: &BTreeMap<&str, &Type>) {
-        match &s.kind {
-            StmtKind::Decl(list) => {
-                list.iter().filter_map(|d| d.init.as_ref()).for_each(|e| self.expr(e, params))
-            }
-            StmtKind::Expr(e) => self.expr(e, params),
-            StmtKind::If { cond, yes, no } => {
-                self.expr(cond, params);
-                self.statement(yes, params);
-                no.iter().for_each(|s| self.statement(s, params));
-            }
-            StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
-                self.expr(cond, params);
-                self.statement(body, params);
-            }
-            StmtKind::For { init, cond, step, body } => {
-                self.statement(init, params);
-                cond.iter().chain(step).for_each(|e| self.expr(e, params));
-                self.statement(body, params);
-            }
-            StmtKind::Block(list) => list.iter().for_each(|s| self.statement(s, params)),
-            StmtKind::Return(e) => e.iter().for_each(|e| self.expr(e, params)),
-            StmtKind::Label(_, s) => self.statement(s, params),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        f.each_expr(&mut |e| self.expr(e, &params));
     }
 
     fn expr(&mut self, e: &Expr, params: &BTreeMap<&str, &Type>) {
@@ -162,24 +133,9 @@ impl Look {
             ExprKind::Name(name) => {
                 self.anywhere.insert(name.clone());
             }
-            ExprKind::Call(_, args) | ExprKind::List(args) => {
-                args.iter().for_each(|e| self.expr(e, params));
-            }
-            ExprKind::Annotated(a) => a.args.iter().for_each(|e| self.expr(e, params)),
-            ExprKind::Unary(_, inner)
-            | ExprKind::Cast(_, inner)
-            | ExprKind::Member { base: inner, .. }
-            | ExprKind::Step { target: inner, .. } => self.expr(inner, params),
-            ExprKind::Assign(_, a, b) | ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
-                [a, b].into_iter().for_each(|e| self.expr(e, params));
-            }
-            ExprKind::Cond(a, b, c) => {
-                [a, b, c].into_iter().for_each(|e| self.expr(e, params));
-            }
-            ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::SizeofType(_)
-            | ExprKind::SizeofExpr(_) => {}
+            // What stands there is not evaluated.
+            ExprKind::SizeofExpr(_) => {}
+            _ => e.children().into_iter().for_each(|e| self.expr(e, params)),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::emit::{pointer_to, shared_locations};
 use super::lower::{Gives, gives};
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::{Body, Test, Type};
 
 /// The test with every atomic operation and every fence of its threads in a function of its own,
@@ -22,23 +22,21 @@ pub fn outline(test: &Test, variables: bool) -> Test {
     let locations: HashMap<String, Type> =
         shared_locations(test).into_iter().map(|(name, ty)| (name, pointer_to(&ty))).collect();
     let mut helpers = Vec::new();
-    for body in &mut out.threads {
-        if let Body::C(f) = body {
-            let mut types: HashMap<String, Type> =
-                f.params.iter().map(|p| (p.name.clone(), p.ty.clone())).collect();
-            f.each_declarator(&mut |d, _| {
-                types.entry(d.name.clone()).or_insert_with(|| d.ty.clone());
-            });
-            let mut shared = Vec::new();
-            if variables {
-                let alike = |p: &&Param| locations.get(&p.name).is_some_and(|ty| ty == p.ty.bare());
-                shared.extend(f.params.iter().filter(alike).map(|p| p.name.clone()));
-                // A local of that name hides it.
-                f.each_declarator(&mut |d, _| shared.retain(|n| *n != d.name));
-            }
-            let mut pass = Pass { thread: f.name.clone(), types, shared, helpers: &mut helpers };
-            f.body.iter_mut().for_each(|s| pass.statement(s));
+    for f in out.threads.iter_mut().filter_map(Body::function_mut) {
+        let mut types: HashMap<String, Type> =
+            f.params.iter().map(|p| (p.name.clone(), p.ty.clone())).collect();
+        f.each_declarator(&mut |d, _| {
+            types.entry(d.name.clone()).or_insert_with(|| d.ty.clone());
+        });
+        let mut shared = Vec::new();
+        if variables {
+            let alike = |p: &&Param| locations.get(&p.name).is_some_and(|ty| ty == p.ty.bare());
+            shared.extend(f.params.iter().filter(alike).map(|p| p.name.clone()));
+            // A local of that name hides it.
+            f.each_declarator(&mut |d, _| shared.retain(|n| *n != d.name));
         }
+        let mut pass = Pass { thread: f.name.clone(), types, shared, helpers: &mut helpers };
+        f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| pass.expr(e)));
     }
     let taken = |name: &str| test.helpers.iter().any(|h| h.name == name);
     if helpers.iter().any(|h: &Function| taken(&h.name)) {
@@ -58,13 +56,6 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn statement(&mut self, s: &mut Stmt) {
-        s.each_part_mut(&mut |part| match part {
-            Part::Expr(e) => self.expr(e),
-            Part::Stmt(s) => self.statement(s),
-        });
-    }
-
     fn expr(&mut self, e: &mut Expr) {
         if let ExprKind::SizeofExpr(_) = e.kind {
             return;

@@ -7,50 +7,19 @@ use std::collections::BTreeSet;
 
 use super::emit::shared_locations;
 use litmake_litmus::Test;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::ast::{Expr, ExprKind, UnaryOp};
 
 /// Locations that are declared `const`, and those that no thread writes.
 pub fn only_read(test: &Test) -> Vec<String> {
     let mut written = BTreeSet::new();
     for f in test.functions() {
-        function(f, &mut written);
+        f.each_expr(&mut |e| expr(e, &mut written));
     }
     shared_locations(test)
         .into_iter()
         .filter(|(name, ty)| ty.is_const() || !written.contains(name))
         .map(|(name, _)| name)
         .collect()
-}
-
-fn function(f: &Function, out: &mut BTreeSet<String>) {
-    f.body.iter().for_each(|s| statement(s, out));
-}
-
-fn statement(s: &Stmt, out: &mut BTreeSet<String>) {
-    match &s.kind {
-        StmtKind::Decl(list) => {
-            list.iter().filter_map(|d| d.init.as_ref()).for_each(|e| expr(e, out))
-        }
-        StmtKind::Expr(e) => expr(e, out),
-        StmtKind::If { cond, yes, no } => {
-            expr(cond, out);
-            statement(yes, out);
-            no.iter().for_each(|s| statement(s, out));
-        }
-        StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
-            expr(cond, out);
-            statement(body, out);
-        }
-        StmtKind::For { init, cond, step, body } => {
-            statement(init, out);
-            cond.iter().chain(step).for_each(|e| expr(e, out));
-            statement(body, out);
-        }
-        StmtKind::Block(list) => list.iter().for_each(|s| statement(s, out)),
-        StmtKind::Return(e) => e.iter().for_each(|e| expr(e, out)),
-        StmtKind::Label(_, s) => statement(s, out),
-        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-    }
 }
 
 /// Whether a call only reads what its first argument points to.
@@ -82,28 +51,18 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
         ExprKind::Call(name, args) if is_macro_that_writes(name) => {
             args.iter().for_each(|e| names(e, out));
         }
-        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().for_each(|e| expr(e, out)),
-        ExprKind::Annotated(a) => a.args.iter().for_each(|e| expr(e, out)),
         ExprKind::Unary(UnaryOp::Deref, inner) => pointer(inner, out),
-        ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => expr(inner, out),
-        ExprKind::Member { base, .. } => expr(base, out),
         ExprKind::Step { target, .. } => names(target, out),
         ExprKind::Assign(_, target, value) => {
             names(target, out);
             expr(value, out);
         }
-        ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) | ExprKind::Index(a, b) => {
-            expr(a, out);
-            expr(b, out);
-        }
-        ExprKind::Cond(a, b, c) => [a, b, c].into_iter().for_each(|e| expr(e, out)),
         ExprKind::Name(name) => {
             out.insert(name.clone());
         }
-        ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::SizeofType(_)
-        | ExprKind::SizeofExpr(_) => {}
+        // What stands there is not evaluated.
+        ExprKind::SizeofExpr(_) => {}
+        _ => e.children().into_iter().for_each(|e| expr(e, out)),
     }
 }
 

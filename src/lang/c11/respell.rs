@@ -1,7 +1,7 @@
 //! Replaces every type in a piece of a program, for languages that write types in their own way.
 
 use litmake_litmus::Type;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, PartMut, Stmt, StmtKind};
 
 /// Replaces every type in a function.
 pub fn function(f: &mut Function, spell: fn(&Type) -> Type) {
@@ -20,8 +20,8 @@ pub fn statement(s: &mut Stmt, spell: fn(&Type) -> Type) {
         list.iter_mut().for_each(|d| d.ty = spell(&d.ty));
     }
     s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expr(e, spell),
-        Part::Stmt(s) => statement(s, spell),
+        PartMut::Expr(e) => expr(e, spell),
+        PartMut::Stmt(s) => statement(s, spell),
     });
 }
 

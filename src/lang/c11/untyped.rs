@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use litmake_base::diag::Span;
 use litmake_litmus::Type;
-use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, PartMut, Stmt, StmtKind};
 
 /// The type that an object has here.
 pub fn object(ty: &Type) -> Type {
@@ -81,8 +81,8 @@ impl Names {
 
     fn statement(&mut self, s: &mut Stmt) {
         s.each_part_mut(&mut |part| match part {
-            Part::Expr(e) => self.expr(e),
-            Part::Stmt(s) => self.statement(s),
+            PartMut::Expr(e) => self.expr(e),
+            PartMut::Stmt(s) => self.statement(s),
         });
         if let StmtKind::Decl(list) = &mut s.kind {
             let span = s.span;

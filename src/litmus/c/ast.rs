@@ -468,92 +468,55 @@ pub enum BinaryOp {
     LogicalOr,
 }
 
+const _: () = {
+    let mut at = 0;
+    while at < BinaryOp::ROWS.len() {
+        assert!(BinaryOp::ROWS[at].0 as usize == at, "the rows have the order of the operators");
+        at += 1;
+    }
+};
+
 impl BinaryOp {
-    /// Every operator.
-    pub const ALL: [BinaryOp; 18] = [
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::Rem,
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Shl,
-        BinaryOp::Shr,
-        BinaryOp::Lt,
-        BinaryOp::Gt,
-        BinaryOp::Le,
-        BinaryOp::Ge,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::And,
-        BinaryOp::Xor,
-        BinaryOp::Or,
-        BinaryOp::LogicalAnd,
-        BinaryOp::LogicalOr,
+    /// Every operator, in the order of the type, with its text and how tightly it binds.
+    const ROWS: [(BinaryOp, &str, u8); 18] = [
+        (BinaryOp::Mul, "*", 10),
+        (BinaryOp::Div, "/", 10),
+        (BinaryOp::Rem, "%", 10),
+        (BinaryOp::Add, "+", 9),
+        (BinaryOp::Sub, "-", 9),
+        (BinaryOp::Shl, "<<", 8),
+        (BinaryOp::Shr, ">>", 8),
+        (BinaryOp::Lt, "<", 7),
+        (BinaryOp::Gt, ">", 7),
+        (BinaryOp::Le, "<=", 7),
+        (BinaryOp::Ge, ">=", 7),
+        (BinaryOp::Eq, "==", 6),
+        (BinaryOp::Ne, "!=", 6),
+        (BinaryOp::And, "&", 5),
+        (BinaryOp::Xor, "^", 4),
+        (BinaryOp::Or, "|", 3),
+        (BinaryOp::LogicalAnd, "&&", 2),
+        (BinaryOp::LogicalOr, "||", 1),
     ];
+
+    /// Every operator.
+    pub fn all() -> impl Iterator<Item = BinaryOp> {
+        Self::ROWS.into_iter().map(|(op, ..)| op)
+    }
 
     /// As it stands in C.
     pub fn text(self) -> &'static str {
-        match self {
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Lt => "<",
-            BinaryOp::Gt => ">",
-            BinaryOp::Le => "<=",
-            BinaryOp::Ge => ">=",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::And => "&",
-            BinaryOp::Xor => "^",
-            BinaryOp::Or => "|",
-            BinaryOp::LogicalAnd => "&&",
-            BinaryOp::LogicalOr => "||",
-        }
+        Self::ROWS[self as usize].1
     }
 
     /// The operator of this text.
     pub fn of(text: &str) -> Option<BinaryOp> {
-        Some(match text.as_bytes() {
-            b"*" => BinaryOp::Mul,
-            b"/" => BinaryOp::Div,
-            b"%" => BinaryOp::Rem,
-            b"+" => BinaryOp::Add,
-            b"-" => BinaryOp::Sub,
-            b"<<" => BinaryOp::Shl,
-            b">>" => BinaryOp::Shr,
-            b"<" => BinaryOp::Lt,
-            b">" => BinaryOp::Gt,
-            b"<=" => BinaryOp::Le,
-            b">=" => BinaryOp::Ge,
-            b"==" => BinaryOp::Eq,
-            b"!=" => BinaryOp::Ne,
-            b"&" => BinaryOp::And,
-            b"^" => BinaryOp::Xor,
-            b"|" => BinaryOp::Or,
-            b"&&" => BinaryOp::LogicalAnd,
-            b"||" => BinaryOp::LogicalOr,
-            _ => return None,
-        })
+        Self::ROWS.into_iter().find(|(_, known, _)| *known == text).map(|(op, ..)| op)
     }
 
     /// How tightly it binds; a larger number binds tighter. All group to the left.
     pub fn precedence(self) -> u8 {
-        match self {
-            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 10,
-            BinaryOp::Add | BinaryOp::Sub => 9,
-            BinaryOp::Shl | BinaryOp::Shr => 8,
-            BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge => 7,
-            BinaryOp::Eq | BinaryOp::Ne => 6,
-            BinaryOp::And => 5,
-            BinaryOp::Xor => 4,
-            BinaryOp::Or => 3,
-            BinaryOp::LogicalAnd => 2,
-            BinaryOp::LogicalOr => 1,
-        }
+        Self::ROWS[self as usize].2
     }
 
     /// Whether `op=` exists.
@@ -639,14 +602,66 @@ impl Expr {
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         each_child!(&mut self.kind, f, iter_mut)
     }
+
+    /// Calls `f` on every expression below this one and then on this one, the innermost first.
+    pub fn bottom_up(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.each_child_mut(&mut |e| e.bottom_up(f));
+        f(self);
+    }
 }
 
 /// An expression or a statement directly below a statement.
 pub enum Part<'a> {
     /// An expression.
+    Expr(&'a Expr),
+    /// A statement.
+    Stmt(&'a Stmt),
+}
+
+/// The same, to be changed.
+pub enum PartMut<'a> {
+    /// An expression.
     Expr(&'a mut Expr),
     /// A statement.
     Stmt(&'a mut Stmt),
+}
+
+/// Calls a function on the parts directly below a statement, in text order; the words are for parts that are looked at
+/// or changed.
+macro_rules! each_part {
+    ($kind:expr, $f:ident, $part:ident, $iter:ident, $as_ref:ident) => {
+        match $kind {
+            StmtKind::Decl(list) => {
+                let inits = list.$iter().filter_map(|d| d.init.$as_ref());
+                inits.for_each(|e| $f($part::Expr(e)));
+            }
+            StmtKind::Expr(e) => $f($part::Expr(e)),
+            StmtKind::If { cond, yes, no } => {
+                $f($part::Expr(cond));
+                $f($part::Stmt(yes));
+                if let Some(no) = no {
+                    $f($part::Stmt(no));
+                }
+            }
+            StmtKind::While { cond, body } => {
+                $f($part::Expr(cond));
+                $f($part::Stmt(body));
+            }
+            StmtKind::DoWhile { body, cond } => {
+                $f($part::Stmt(body));
+                $f($part::Expr(cond));
+            }
+            StmtKind::For { init, cond, step, body } => {
+                $f($part::Stmt(init));
+                cond.$iter().chain(step).for_each(|e| $f($part::Expr(e)));
+                $f($part::Stmt(body));
+            }
+            StmtKind::Block(list) => list.$iter().for_each(|s| $f($part::Stmt(s))),
+            StmtKind::Label(_, s) => $f($part::Stmt(s)),
+            StmtKind::Return(value) => value.$iter().for_each(|e| $f($part::Expr(e))),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+        }
+    };
 }
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
@@ -716,103 +731,50 @@ impl Stmt {
     }
 
     /// Calls `f` on the expressions and statements directly below this one, in text order.
-    pub fn each_part_mut(&mut self, f: &mut dyn FnMut(Part)) {
-        match &mut self.kind {
-            StmtKind::Decl(list) => {
-                list.iter_mut().filter_map(|d| d.init.as_mut()).for_each(|e| f(Part::Expr(e)));
+    pub fn each_part<'a>(&'a self, f: &mut dyn FnMut(Part<'a>)) {
+        each_part!(&self.kind, f, Part, iter, as_ref)
+    }
+
+    /// The same, to change them.
+    pub fn each_part_mut(&mut self, f: &mut dyn FnMut(PartMut)) {
+        each_part!(&mut self.kind, f, PartMut, iter_mut, as_mut)
+    }
+
+    /// Whether a predicate holds of this statement or of one below it.
+    pub fn any(&self, f: &dyn Fn(&StmtKind) -> bool) -> bool {
+        let mut found = f(&self.kind);
+        self.each_part(&mut |part| {
+            if let Part::Stmt(s) = part {
+                found = found || s.any(f);
             }
-            StmtKind::Expr(e) => f(Part::Expr(e)),
-            StmtKind::If { cond, yes, no } => {
-                f(Part::Expr(cond));
-                f(Part::Stmt(yes));
-                if let Some(no) = no {
-                    f(Part::Stmt(no));
-                }
-            }
-            StmtKind::While { cond, body } => {
-                f(Part::Expr(cond));
-                f(Part::Stmt(body));
-            }
-            StmtKind::DoWhile { body, cond } => {
-                f(Part::Stmt(body));
-                f(Part::Expr(cond));
-            }
-            StmtKind::For { init, cond, step, body } => {
-                f(Part::Stmt(init));
-                cond.iter_mut().chain(step).for_each(|e| f(Part::Expr(e)));
-                f(Part::Stmt(body));
-            }
-            StmtKind::Block(list) => list.iter_mut().for_each(|s| f(Part::Stmt(s))),
-            StmtKind::Label(_, s) => f(Part::Stmt(s)),
-            StmtKind::Return(value) => value.iter_mut().for_each(|e| f(Part::Expr(e))),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        });
+        found
+    }
+
+    /// Calls `f` on every full expression of this statement and those below it, in text order.
+    pub fn each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.each_part_mut(&mut |part| match part {
+            PartMut::Expr(e) => f(e),
+            PartMut::Stmt(s) => s.each_expr_mut(f),
+        });
     }
 
     fn each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.kind {
-            StmtKind::Decl(list) => list.iter().filter_map(|d| d.init.as_ref()).for_each(f),
-            StmtKind::Expr(e) => f(e),
-            StmtKind::If { cond, yes, no } => {
-                f(cond);
-                yes.each_expr(f);
-                if let Some(no) = no {
-                    no.each_expr(f);
-                }
-            }
-            StmtKind::While { cond, body } => {
-                f(cond);
-                body.each_expr(f);
-            }
-            StmtKind::DoWhile { body, cond } => {
-                body.each_expr(f);
-                f(cond);
-            }
-            StmtKind::For { init, cond, step, body } => {
-                init.each_expr(f);
-                cond.iter().for_each(&mut *f);
-                step.iter().for_each(&mut *f);
-                body.each_expr(f);
-            }
-            StmtKind::Block(list) => {
-                for s in list {
-                    s.each_expr(f);
-                }
-            }
-            StmtKind::Return(e) => e.iter().for_each(f),
-            StmtKind::Label(_, s) => s.each_expr(f),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        self.each_part(&mut |part| match part {
+            Part::Expr(e) => f(e),
+            Part::Stmt(s) => s.each_expr(f),
+        });
     }
 
     fn each_declarator<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Declarator, usize)) {
         match &self.kind {
             StmtKind::Decl(list) => list.iter().for_each(|d| f(d, depth)),
-            StmtKind::If { yes, no, .. } => {
-                yes.each_declarator(depth + 1, f);
-                if let Some(no) = no {
-                    no.each_declarator(depth + 1, f);
-                }
-            }
-            StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => {
-                body.each_declarator(depth + 1, f);
-            }
-            StmtKind::For { init, body, .. } => {
-                init.each_declarator(depth + 1, f);
-                body.each_declarator(depth + 1, f);
-            }
-            StmtKind::Block(list) => {
-                for s in list {
+            StmtKind::Label(_, s) => s.each_declarator(depth, f),
+            _ => self.each_part(&mut |part| {
+                if let Part::Stmt(s) = part {
                     s.each_declarator(depth + 1, f);
                 }
-            }
-            StmtKind::Label(_, s) => s.each_declarator(depth, f),
-            StmtKind::Expr(_)
-            | StmtKind::Return(_)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Goto(_)
-            | StmtKind::Empty => {}
+            }),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::ast::{Annotated, Expr, ExprKind, Function, Part, Primitive, Stmt, StmtKind};
+use super::ast::{Annotated, Expr, ExprKind, Function, PartMut, Primitive, Stmt, StmtKind};
 use super::lex::Tok;
 use super::parse::{MAX_DEPTH, Parser};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
@@ -126,10 +126,7 @@ impl<'e> Expander<'e> {
     }
 
     fn find(&self, name: &str) -> Option<&'e Macro> {
-        match self.own.iter().any(|f| f.name == name) {
-            true => None,
-            false => self.macros.list.get(name),
-        }
+        if self.own.iter().any(|f| f.name == name) { None } else { self.macros.list.get(name) }
     }
 
     fn statements(&mut self, list: &mut [Stmt]) -> Result<()> {
@@ -162,8 +159,8 @@ impl<'e> Expander<'e> {
         s.each_part_mut(&mut |part| {
             if result.is_ok() {
                 result = match part {
-                    Part::Expr(e) => self.expr(e),
-                    Part::Stmt(s) => self.statement(s),
+                    PartMut::Expr(e) => self.expr(e),
+                    PartMut::Stmt(s) => self.statement(s),
                 };
             }
         });
@@ -247,8 +244,8 @@ impl<'e> Expander<'e> {
         s.each_part_mut(&mut |part| {
             if result.is_ok() {
                 result = match part {
-                    Part::Expr(e) => self.replace(e, call),
-                    Part::Stmt(s) => self.put_in(s, call),
+                    PartMut::Expr(e) => self.replace(e, call),
+                    PartMut::Stmt(s) => self.put_in(s, call),
                 };
             }
         });

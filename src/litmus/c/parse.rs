@@ -868,10 +868,7 @@ impl<'a> Parser<'a> {
             "for" => self.for_loop(),
             "return" => {
                 self.skip();
-                let value = match self.is(";") {
-                    true => None,
-                    false => Some(self.expr()?),
-                };
+                let value = if self.is(";") { None } else { Some(self.expr()?) };
                 self.expect(";", "after `return`")?;
                 Ok(StmtKind::Return(value))
             }
@@ -953,15 +950,9 @@ impl<'a> Parser<'a> {
         };
         let init = Box::new(Stmt::new(init, start.to(self.last_span())));
         self.expect(";", "after the first part of `for`")?;
-        let cond = match self.is(";") {
-            true => None,
-            false => Some(self.expr()?),
-        };
+        let cond = if self.is(";") { None } else { Some(self.expr()?) };
         self.expect(";", "after the condition of `for`")?;
-        let step = match self.is(")") {
-            true => None,
-            false => Some(self.expr()?),
-        };
+        let step = if self.is(")") { None } else { Some(self.expr()?) };
         self.expect(")", "after the last part of `for`")?;
         let body = Box::new(self.statement()?);
         Ok(StmtKind::For { init, cond, step, body })

@@ -263,20 +263,14 @@ fn level(e: &Expr) -> u8 {
 
 /// An operand, in parentheses where it binds less tightly than its place asks.
 fn operand(e: &Expr, least: u8) -> String {
-    match level(e) >= least {
-        true => print_expr(e),
-        false => format!("({})", print_expr(e)),
-    }
+    if level(e) >= least { print_expr(e) } else { format!("({})", print_expr(e)) }
 }
 
 /// The text of an expression, with the parentheses that it needs.
 pub fn print_expr(e: &Expr) -> String {
     match &e.kind {
         ExprKind::Int(i) => {
-            let mut out = match i.decimal {
-                true => i.value.to_string(),
-                false => format!("{:#x}", i.value),
-            };
+            let mut out = if i.decimal { i.value.to_string() } else { format!("{:#x}", i.value) };
             if i.unsigned {
                 out.push('u');
             }

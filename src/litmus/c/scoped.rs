@@ -3,7 +3,7 @@
 //! Tests keep them in the words of OpenCL C. clang's and HIP's operations are put into these words as they are read. It
 //! does not know what a scope means, nor in what words a compiler is given one.
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, IntLit, Part, Stmt};
+use super::ast::{BinaryOp, Expr, ExprKind, Function, IntLit};
 use super::orders::orders;
 use crate::Test;
 use litmake_base::diag::Span;
@@ -222,29 +222,20 @@ pub fn clang(name: &str, args: &[Expr]) -> Option<(String, Vec<Expr>)> {
 /// Writes out a scope for each operation that names none, and its order if that is unsaid, too: sequentially
 /// consistent.
 pub fn say_each(f: &mut Function, scope: &mut dyn FnMut() -> Reach) {
-    f.body.iter_mut().for_each(|s| statement(s, scope));
-}
-
-fn statement(s: &mut Stmt, scope: &mut dyn FnMut() -> Reach) {
-    s.each_part_mut(&mut |part| match part {
-        Part::Expr(e) => expression(e, scope),
-        Part::Stmt(s) => statement(s, scope),
-    });
-}
-
-fn expression(e: &mut Expr, scope: &mut dyn FnMut() -> Reach) {
-    e.each_child_mut(&mut |e| expression(e, scope));
-    let span = e.span;
-    let ExprKind::Call(name, args) = &mut e.kind else { return };
-    let Some((core, kinds)) = orders(name).filter(|_| reach(args).is_none()) else { return };
-    if core == "atomic_thread_fence" {
-        args.insert(0, all_memory(span));
-        *name = FENCE.to_string();
-    } else if core.len() == name.len() {
-        args.extend(kinds.iter().map(|_| Expr::name("memory_order_seq_cst")));
-        name.push_str("_explicit");
-    }
-    args.push(Expr::name(scope().word()));
+    let mut expression = |e: &mut Expr| {
+        let span = e.span;
+        let ExprKind::Call(name, args) = &mut e.kind else { return };
+        let Some((core, kinds)) = orders(name).filter(|_| reach(args).is_none()) else { return };
+        if core == "atomic_thread_fence" {
+            args.insert(0, all_memory(span));
+            *name = FENCE.to_string();
+        } else if core.len() == name.len() {
+            args.extend(kinds.iter().map(|_| Expr::name("memory_order_seq_cst")));
+            name.push_str("_explicit");
+        }
+        args.push(Expr::name(scope().word()));
+    };
+    f.body.iter_mut().for_each(|s| s.each_expr_mut(&mut |e| e.bottom_up(&mut expression)));
 }
 
 /// The flags of a fence of all memory.

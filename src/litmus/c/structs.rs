@@ -144,10 +144,8 @@ pub fn structs(test: &Test) -> Vec<Arc<Struct>> {
     for f in &test.helpers {
         function(f, &mut out);
     }
-    for body in &test.threads {
-        if let Body::C(f) = body {
-            function(f, &mut out);
-        }
+    for f in test.threads.iter().filter_map(Body::function) {
+        function(f, &mut out);
     }
     out
 }

@@ -181,10 +181,7 @@ impl Mechanism {
             Change::Value => format!("{access} has a wrong value"),
         };
         let place = if self.target.is_empty() { family } else { &self.target };
-        let pass = match self.pass.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", self.pass),
-        };
+        let pass = if self.pass.is_empty() { String::new() } else { format!(" ({})", self.pass) };
         format!("{place}: {fault}{pass}")
     }
 }

@@ -224,10 +224,7 @@ fn split(code: &Execution, objects: &Objects) -> Option<Mechanism> {
         Some((one, ops.iter().filter(reads).find(is_torn)?))
     })?;
     // A load of one instruction is whole, so the store is not.
-    let access = match one.event.line == other.event.line {
-        true => "atomic store",
-        false => "atomic load",
-    };
+    let access = if one.event.line == other.event.line { "atomic store" } else { "atomic load" };
     Some(Mechanism { change: Change::Split, moved: access.to_string(), ..Mechanism::default() })
 }
 

@@ -327,10 +327,7 @@ impl Image {
                 Kind::Data => section.align().max(VARIABLES),
                 Kind::Code | Kind::Constant => section.align(),
             };
-            let at = match linked {
-                true => section.address(),
-                false => self.place(section.size(), align)?,
-            };
+            let at = if linked { section.address() } else { self.place(section.size(), align)? };
             let at = match kind {
                 Kind::Data if !linked => self.at_end(at, section.size()),
                 _ => at,

@@ -399,10 +399,7 @@ impl<'a> Writer<'a> {
         let param = names.get(name).cloned();
         let param = param.ok_or_else(|| Failure::unsupported("a parameter of several parts"))?;
         let value = self.renamed(value, names)?;
-        let (dst, src) = match opcode.starts_with("ld.") {
-            true => (value, param),
-            false => (param, value),
-        };
+        let (dst, src) = if opcode.starts_with("ld.") { (value, param) } else { (param, value) };
         // Eight bits are no register's width, so that they are taken from one.
         let text = match (ty.bits, ty.is_signed()) {
             (8, true) => format!("{guard}cvt.s16.s8 {dst}, {src}"),

@@ -199,10 +199,7 @@ fn head_of(head: &str) -> Result<(String, Vec<String>, Vec<String>), String> {
         Some((list, _)) => names(list)?,
         None => Vec::new(),
     };
-    match name.is_empty() {
-        true => Err(wrong()),
-        false => Ok((name.to_string(), results, params)),
-    }
+    if name.is_empty() { Err(wrong()) } else { Ok((name.to_string(), results, params)) }
 }
 
 /// The names of parameters. One that is a list of bytes keeps its brackets, so that no code finds it where a test gives

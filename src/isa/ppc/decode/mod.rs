@@ -29,10 +29,7 @@ struct Power {
 impl Power {
     fn word(&self, bytes: &[u8], index: usize) -> Option<u32> {
         let bytes = bytes.get(4 * index..)?.first_chunk()?;
-        Some(match self.big_endian {
-            true => u32::from_be_bytes(*bytes),
-            false => u32::from_le_bytes(*bytes),
-        })
+        Some(if self.big_endian { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) })
     }
 }
 

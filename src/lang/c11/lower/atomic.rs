@@ -218,10 +218,7 @@ fn find(name: &str) -> Option<Builtin> {
         None => (name, false),
     };
     let style = Style::C { explicit };
-    let only_plain = |action| match explicit {
-        true => None,
-        false => builtin(action, style),
-    };
+    let only_plain = |action| if explicit { None } else { builtin(action, style) };
     match core {
         "atomic_load" => builtin(Action::Load, style),
         "atomic_store" => builtin(Action::Store, style),
@@ -549,10 +546,7 @@ impl Lower<'_> {
         let ty = self.access_type(object, span)?;
         let v = self.convert(&v, &ty)?;
         let old = self.rmw(addr, object, tags, &[&v], span, &mut |_, _| Ok(v.clone()))?;
-        match indirect {
-            true => self.put(&values[2], &old, args[2].span),
-            false => Ok(old),
-        }
+        if indirect { self.put(&values[2], &old, args[2].span) } else { Ok(old) }
     }
 
     /// Whether a compare-exchange is weak: by its name, or by an argument.
@@ -698,10 +692,7 @@ impl Lower<'_> {
             l.convert(&new, &old.ty)
         };
         let old = self.rmw(addr, object, tags, &[operand], span, &mut |l, old| apply(l, old))?;
-        match b.new {
-            true => self.wrapping(|l| apply(l, &old)),
-            false => Ok(old),
-        }
+        if b.new { self.wrapping(|l| apply(l, &old)) } else { Ok(old) }
     }
 
     /// The memory that a fence or a barrier orders.
@@ -747,10 +738,7 @@ impl Lower<'_> {
     fn compare_exchange(&mut self, cas: &Cas, span: Span) -> Result<(Value, Value)> {
         let ty = self.access_type(&cas.object, span)?;
         let (width, size) = (ty.bits(), ty.bits() / 8);
-        let expected = match cas.by_value {
-            true => None,
-            false => Some(self.pointed(&cas.expected, span)?),
-        };
+        let expected = if cas.by_value { None } else { Some(self.pointed(&cas.expected, span)?) };
         let old_expected = match &expected {
             None => cas.expected.clone(),
             Some(place @ Place::Local(_)) => self.read(place, span)?,

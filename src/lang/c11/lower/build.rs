@@ -69,10 +69,7 @@ impl<K, V> Default for Few<K, V> {
 impl<K: Copy + Eq + Hash, V: Copy> Few<K, V> {
     fn get(&self, key: K) -> Option<V> {
         let listed = self.list.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
-        listed.or_else(|| match self.table.is_empty() {
-            true => None,
-            false => self.table.get(&key).copied(),
-        })
+        listed.or_else(|| if self.table.is_empty() { None } else { self.table.get(&key).copied() })
     }
 
     /// Adds an entry for a key that has none.

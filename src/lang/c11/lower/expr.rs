@@ -549,10 +549,7 @@ impl Lower<'_> {
 
     /// A condition as a value whose bits are 0 exactly where it is false.
     pub(super) fn decided(&mut self, v: Value) -> Result<Value> {
-        match v.ty.is_float() {
-            true => self.truth(&v, ValueType::INT),
-            false => Ok(v),
-        }
+        if v.ty.is_float() { self.truth(&v, ValueType::INT) } else { Ok(v) }
     }
 
     fn unary(&mut self, op: UnaryOp, a: &Value, span: Span) -> Result<Value> {
@@ -1068,18 +1065,12 @@ fn value_as_type(ty: &ValueType) -> Type {
 }
 
 pub(super) fn volatile(object: &Type, tags: Tags) -> Tags {
-    match object.is_volatile() {
-        true => tags | tag::C_VOLATILE,
-        false => tags,
-    }
+    if object.is_volatile() { tags | tag::C_VOLATILE } else { tags }
 }
 
 /// The comparison of an operator, and whether its operands are swapped.
 fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
-    let (lt, le) = match signed {
-        true => (BinOp::LtS, BinOp::LeS),
-        false => (BinOp::LtU, BinOp::LeU),
-    };
+    let (lt, le) = if signed { (BinOp::LtS, BinOp::LeS) } else { (BinOp::LtU, BinOp::LeU) };
     Some(match op {
         BinaryOp::Eq => (BinOp::Eq, false),
         BinaryOp::Ne => (BinOp::Ne, false),

@@ -698,10 +698,7 @@ impl<'a> Lower<'a> {
     fn jump_on(&mut self, value: &Value, label: LabelId, when: bool) -> Result<()> {
         if let build::Src::Const(c) = value.src {
             self.b.flush();
-            return match (c != 0) == when {
-                true => self.b.jump(label),
-                false => Ok(()),
-            };
+            return if (c != 0) == when { self.b.jump(label) } else { Ok(()) };
         }
         let width = value.ty.bits();
         let cond = match when {

@@ -295,7 +295,8 @@ fn some_expr() -> impl Strategy<Value = Expr> {
     ];
     leaf.prop_recursive(5, 40, 3, move |e| {
         let b = |e: Expr| Box::new(e);
-        let op = (0..BinaryOp::ALL.len()).prop_map(|i| BinaryOp::ALL[i]);
+        let all: Vec<BinaryOp> = BinaryOp::all().collect();
+        let op = (0..all.len()).prop_map(move |i| all[i]);
         let unary = prop_oneof![
             Just(UnaryOp::Plus),
             Just(UnaryOp::Neg),
