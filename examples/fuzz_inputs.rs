@@ -384,7 +384,7 @@ fn object(folder: &Path, bytes: &[u8]) -> bool {
     }
     let mut good = layout::read(bytes, 20).is_ok();
     for arch in [Arch::X86_64, Arch::AArch64, Arch::Arm, Arch::Ppc, Arch::RiscV, Arch::Mips] {
-        let images = [Image::new(arch, bytes, &[]), Image::of_program(arch, bytes, &[])];
+        let images = [Image::new(arch, bytes, &|_| None), Image::of_program(arch, bytes, &[])];
         for image in images.into_iter().flatten() {
             let given = lift::Given {
                 thread: 0,

@@ -202,9 +202,9 @@ impl Builder {
     ) -> Result<(), Failure> {
         let mut last: Vec<String> = objects.to_vec();
         last.extend(["-o", path, "-static"].map(String::from));
-        last.extend(runtime.paths.iter().map(|p| p.display().to_string()));
+        last.extend(runtime.paths().iter().map(|p| p.display().to_string()));
         last.extend(["-nostdlib", "-Wl,-e,_start"].map(String::from));
-        last.extend(execute::linker_for(&self.profile, runtime.kind));
+        last.extend(execute::linker_for(&self.profile, runtime.kind()));
         let last: Vec<&str> = last.iter().map(String::as_str).collect();
         self.compile(&arguments(&self.profile, &["-w"], &last), stop)?;
         let program = self.folder.read(path).unwrap_or_default();

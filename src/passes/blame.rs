@@ -107,7 +107,7 @@ pub const FRONT_END: &str = "the front end";
 
 /// The code of a test before all passes, for compilers that can print it.
 pub(crate) fn before_passes(compiler: &Compiler, test: &Test) -> Result<(Frame, String), Failure> {
-    match compiler.runtime.kind {
+    match compiler.runtime.kind() {
         Kind::Clang => Ok(compiler.before_passes(test)?),
         Kind::Other => Err(not_llvm(compiler)),
     }

@@ -83,7 +83,7 @@ impl<'a> Survey<'a> {
         if self.threads.len() > REMEMBERED {
             self.threads.clear();
         }
-        if self.compiler.runtime.kind != Kind::Clang {
+        if self.compiler.runtime.kind() != Kind::Clang {
             return;
         }
         let mut missing: Vec<(Unit, Test)> = Vec::new();
@@ -112,7 +112,7 @@ impl<'a> Survey<'a> {
 
     /// The effects of the passes on a test.
     pub fn of(&self, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
-        if self.compiler.runtime.kind != Kind::Clang {
+        if self.compiler.runtime.kind() != Kind::Clang {
             return Err(not_llvm(self.compiler));
         }
         if let Some(histories) = self.histories(test) {
@@ -191,7 +191,7 @@ impl<'a> Survey<'a> {
 /// wrong, all passes are examined, but not those on machine code.
 pub fn one(compiler: &Compiler, test: &Test, court: &mut Court) -> Result<Passes, Failure> {
     let source = court.source(test).map_err(Failure::from)?;
-    if compiler.runtime.kind != Kind::Clang {
+    if compiler.runtime.kind() != Kind::Clang {
         return Err(not_llvm(compiler));
     }
     let (frame, printed) = compiler.changes(test)?;

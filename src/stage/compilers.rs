@@ -101,7 +101,7 @@ impl Compilers {
         let program = tool.program?;
         let version = said(profile, &program, tool.digest, records);
         let (digest, libraries) = (tool.digest, tool.libraries);
-        Ok(Away { digest, libraries, kind: tool.runtime.kind, version })
+        Ok(Away { digest, libraries, kind: tool.runtime.kind(), version })
     }
 
     /// Whether this machine lacks a profile's compiler.

@@ -56,7 +56,7 @@ impl<'a> Bench<'a> {
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             // Functions that nobody calls are kept where units are linked later.
-            Language::Cuda => match compiler.runtime.kind {
+            Language::Cuda => match compiler.runtime.kind() {
                 Kind::Clang => {
                     (vec!["-w", "--cuda-device-only", "-fgpu-rdc"], vec!["-S", "-o", "test.o"])
                 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::amdgcn;
 use super::bench::{Bench, PLAIN, Run};
-use super::image::Image;
+use super::image::{Image, library};
 use super::kernel;
 use super::kind::Kind;
 use super::lift::{self, Given, Listed};
@@ -345,7 +345,7 @@ impl Compiler<'_> {
         match self.profile.language {
             // Go has no object files but its own, so the tests are in a program.
             Language::Go => Image::of_program(arch, output, &[]),
-            _ => Image::new(arch, output, self.runtime.libraries()),
+            _ => Image::new(arch, output, &|name| library::member(self.runtime.libraries(), name)),
         }
     }
 
@@ -377,19 +377,19 @@ impl Compiler<'_> {
         self.emit(&|header| self.text(header, units), &self.extra(), timeout)
     }
 
-    /// Compiles a test like [`Compiler::compile`], with `run` as the function that runs programs,
-    /// for callers that observe the compilation.
-    pub fn watched(&self, test: &Test, run: Run) -> Result<(), Failure> {
+    /// Compiles a test like [`Compiler::compile`], with `end` at the end of its text and `run` as the function that
+    /// runs programs, for callers that observe the compilation. The result is not lifted.
+    pub fn watched(&self, test: &Test, end: &str, run: Run) -> Result<Vec<u8>, Failure> {
         let units = [(0, self.unit(test)?)];
-        let text = |header: &str| self.text(header, &units);
-        Bench::new(self, &self.extra(), self.profile.timeout)?.by(run).emit(&text).map(drop)
+        let text = |header: &str| Ok(self.text(header, &units)? + end);
+        Bench::new(self, &self.extra(), self.profile.timeout)?.by(run).emit(&text)
     }
 
     /// Arguments for code that is to be lifted.
     pub(super) fn extra(&self) -> Vec<&'static str> {
         // Each variable gets its own section, so that none is in the word of another.
         let mut extra = vec!["-g0", "-fdata-sections"];
-        if self.runtime.kind == Kind::Clang {
+        if self.runtime.kind() == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
             // A crash is told once. Without this, the driver compiles again to write a reproducer.
             extra.push("-fno-crash-diagnostics");

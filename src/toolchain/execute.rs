@@ -125,10 +125,10 @@ impl Compiler<'_> {
         files.extend(["-static", "-o", "run"]);
         let mut args = arguments(self.profile, &["-w", "-g0", "-fno-stack-protector"], &files);
         let mut alone = args.clone();
-        alone.extend(self.runtime.paths.iter().map(|p| p.display().to_string()));
+        alone.extend(self.runtime.paths().iter().map(|p| p.display().to_string()));
         alone.extend(owned(&["-nostdlib", "-Wl,-e,_start"]));
         args.extend(owned(&["-DHOSTED", "-latomic", "-lpthread"]));
-        alone.extend(linker_for(self.profile, self.runtime.kind));
+        alone.extend(linker_for(self.profile, self.runtime.kind()));
         let name = &self.profile.compiler;
         let mut said = String::new();
         for args in [alone, args] {

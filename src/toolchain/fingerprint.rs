@@ -16,7 +16,7 @@ use super::ask::{self, Answer, Watched};
 use super::compile::{self, Compiler};
 use super::evidence::{Evidence, Looks, processor};
 use super::kernel;
-use super::kind::Kind;
+use super::kind::{self, Kind};
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
 use super::supervisor;
@@ -113,15 +113,13 @@ pub fn fingerprint(
     }
     let key = key.finish();
     let answer = ask::ask(key, looks, known, |watched| {
-        let run = |request: &Request| watched.run(request, Some(request.dir));
-        let kind = Kind::asked(profile, &program, &run);
-        let compiled = compile_probe(profile, &program, kind.unwrap_or_default(), watched);
+        let (kind, is_compiled) = tried(profile, &program, watched);
         if watched.is_lost() {
             for (path, look) in without_following(&program, &profile.env) {
                 watched.look(path, look);
             }
         }
-        (kind, kind.is_some() && compiled.is_ok())
+        (kind, kind.is_some() && is_compiled)
     });
     let named = Evidence::collect(named(profile)?, [], looks, known);
     Ok(of(program, answer, named, profile, looks, known))
@@ -308,13 +306,29 @@ pub fn probe_test(profile: &Profile) -> Result<Test, Failure> {
     Ok(litmus::read(&Source::new("probe", probe(profile)))?)
 }
 
-/// Compiles the probe like a test.
+/// The kind of a compiler, and whether it compiles the probe. What it makes of a probe in C tells its kind; others are
+/// asked before.
+fn tried(profile: &Profile, program: &Path, watched: &Watched) -> (Option<Kind>, bool) {
+    if matches!(profile.language, Language::C | Language::Cpp | Language::Kernel)
+        && let Ok(made) = compile_probe(profile, program, Kind::Other, kind::MARK, watched)
+        && let Some(kind) = Kind::told(&made)
+    {
+        return (Some(kind), true);
+    }
+    let run = |request: &Request| watched.run(request, Some(request.dir));
+    let kind = Kind::asked(profile, program, &run);
+    let made = compile_probe(profile, program, kind.unwrap_or_default(), "", watched);
+    (kind, made.is_ok())
+}
+
+/// Compiles the probe like a test, with an end.
 fn compile_probe(
     profile: &Profile,
     program: &Path,
     kind: Kind,
+    end: &str,
     watched: &Watched,
-) -> Result<(), Failure> {
+) -> Result<Vec<u8>, Failure> {
     let test = probe_test(profile)?;
     let run = |request: &Request| watched.run(request, Some(request.dir));
     let compiler = Compiler {
@@ -326,7 +340,7 @@ fn compile_probe(
         runtime: &Runtime::new(kind, Vec::new()),
         stop: stop::of_the_process(),
     };
-    compiler.watched(&test, &run)
+    compiler.watched(&test, end, &run)
 }
 
 fn request<'a>(

@@ -13,7 +13,7 @@ use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol};
 
 use super::image::Image;
-use super::image::library::Library;
+use super::image::library::{self, Library};
 use super::lift::stubs::Stub;
 use super::lift::{self, Foreign, Given, Lifted};
 use litmake_base::diag::Span;
@@ -150,7 +150,9 @@ impl Code {
         let made = unit.image.get_or_init(|| match (self.raw, unit.linked) {
             (true, _) => Image::of_code(self.arch, &unit.bytes),
             (false, true) => Image::of_shared(self.arch, &unit.bytes),
-            (false, false) => Image::new(self.arch, &unit.bytes, &self.libraries),
+            (false, false) => {
+                Image::new(self.arch, &unit.bytes, &|name| library::member(&self.libraries, name))
+            }
         });
         match made {
             Ok(image) if image.big => Err(Failure::unsupported(

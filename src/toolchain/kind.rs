@@ -1,6 +1,6 @@
 //! Decides whether a compiler takes clang's own arguments.
 //!
-//! The compiler is asked for its predefined macros, as crate `cc` does in build scripts. Its name
+//! The compiler's predefined macros tell, as they tell crate `cc` in build scripts. Its name
 //! does not tell: a wrapper, `cc`, or a cross compiler may be of either kind. Crate `cc` itself
 //! runs the compiler with the whole environment and without limits, does not report which files the
 //! compiler read, and uses the name if the question fails. It is therefore used only to find the
@@ -31,7 +31,25 @@ pub enum Kind {
 /// The text to be preprocessed; only one branch is left.
 const QUESTION: &str = "#ifdef __clang__\nlitmake_clang\n#else\nlitmake_other\n#endif\n";
 
+/// The same as a variable, for the end of a text that is compiled. Its name is in whatever is made of the text.
+pub(super) const MARK: &str =
+    "#ifdef __clang__\nint litmake_clang = 1;\n#else\nint litmake_other = 1;\n#endif\n";
+
 impl Kind {
+    /// The kind that the result of a text with [`MARK`] tells, if it tells one.
+    pub(super) fn told(output: &[u8]) -> Option<Kind> {
+        let has = |name: &str| output.windows(name.len()).any(|part| part == name.as_bytes());
+        Kind::of(has("litmake_clang"), has("litmake_other"))
+    }
+
+    fn of(is_clang: bool, is_other: bool) -> Option<Kind> {
+        match (is_clang, is_other) {
+            (true, false) => Some(Kind::Clang),
+            (false, true) => Some(Kind::Other),
+            _ => None,
+        }
+    }
+
     /// The name in stored results.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,10 +76,6 @@ impl Kind {
         let Ended::Exit { code: 0, stdout, .. } = ended else { return None };
         let text = String::from_utf8_lossy(&stdout);
         let says = |word: &str| text.lines().any(|line| line.trim() == word);
-        match (says("litmake_clang"), says("litmake_other")) {
-            (true, false) => Some(Kind::Clang),
-            (false, true) => Some(Kind::Other),
-            _ => None,
-        }
+        Kind::of(says("litmake_clang"), says("litmake_other"))
     }
 }

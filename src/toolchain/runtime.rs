@@ -22,10 +22,10 @@ use litmake_profile::Profile;
 /// The kind of a compiler, and its libraries for some arguments. Libraries are opened on first use.
 #[derive(Default)]
 pub struct Runtime {
-    /// The kind of the compiler.
-    pub kind: Kind,
-    /// The paths of the libraries.
-    pub paths: Vec<PathBuf>,
+    /// The compiler that is asked for what is not known of it yet, once that is needed.
+    compiler: Option<(Profile, PathBuf)>,
+    kind: OnceLock<Kind>,
+    paths: OnceLock<Vec<PathBuf>>,
     open: OnceLock<Vec<Library>>,
     /// Whether the headers of the target's library are missing, once that was asked.
     pub lacks_headers: OnceLock<bool>,
@@ -36,21 +36,37 @@ pub struct Runtime {
 /// The other fields follow from these.
 impl PartialEq for Runtime {
     fn eq(&self, other: &Runtime) -> bool {
-        (self.kind, &self.paths) == (other.kind, &other.paths)
+        (self.kind(), self.paths()) == (other.kind(), other.paths())
     }
 }
 
 impl Runtime {
     /// A runtime of this kind with these libraries.
     pub fn new(kind: Kind, paths: Vec<PathBuf>) -> Runtime {
-        Runtime { kind, paths, ..Runtime::default() }
+        Runtime { kind: kind.into(), paths: paths.into(), ..Runtime::default() }
     }
 
-    /// Asks a compiler for its kind and for its libraries; libraries that do not exist are left
-    /// out.
+    /// The runtime of a compiler, which is asked for its kind and for its libraries where they are needed: few tests
+    /// call libraries.
     pub fn of(profile: &Profile, program: &Path) -> Runtime {
-        let kind = Kind::asked(profile, program, &process::run).unwrap_or_default();
-        Runtime::new(kind, Runtime::asked(profile, program, &process::run).0)
+        let compiler = Some((profile.clone(), program.to_path_buf()));
+        Runtime { compiler, ..Runtime::default() }
+    }
+
+    /// The kind of the compiler.
+    pub fn kind(&self) -> Kind {
+        let ask = |(profile, program): &(Profile, PathBuf)| {
+            Kind::asked(profile, program, &process::run).unwrap_or_default()
+        };
+        *self.kind.get_or_init(|| self.compiler.as_ref().map_or(Kind::default(), ask))
+    }
+
+    /// The paths of the libraries that exist.
+    pub fn paths(&self) -> &[PathBuf] {
+        let ask = |(profile, program): &(Profile, PathBuf)| {
+            Runtime::asked(profile, program, &process::run).0
+        };
+        self.paths.get_or_init(|| self.compiler.as_ref().map_or(Vec::new(), ask))
     }
 
     /// The runtime of a compiler of a known kind. The answer is stored for as long as nothing that
@@ -117,13 +133,14 @@ impl Runtime {
     /// The opened libraries. One that cannot be read is treated as missing, so that the names that
     /// it defines are rejected later.
     pub fn libraries(&self) -> &[Library] {
-        self.open.get_or_init(|| self.paths.iter().filter_map(|p| Library::open(p).ok()).collect())
+        self.open
+            .get_or_init(|| self.paths().iter().filter_map(|p| Library::open(p).ok()).collect())
     }
 
     /// A digest of the kind and of the content of the libraries.
     pub fn digest(&self, known: &dyn Records) -> Digest {
-        let mut key = Keyer::new("runtime/2").field("kind", self.kind.name().as_bytes());
-        for path in &self.paths {
+        let mut key = Keyer::new("runtime/2").field("kind", self.kind().name().as_bytes());
+        for path in self.paths() {
             match content_of(path, known) {
                 Ok(digest) => key.add("library", &digest.0),
                 Err(_) => key.add("unreadable", b""),

@@ -18,14 +18,42 @@ pub const IDEMPOTENT: &str = include_str!("idempotent.litmus");
 /// A folder of one test, which is gone after it.
 pub struct Scratch {
     dir: tempfile::TempDir,
+    /// The folder of the programs that can be found, where these are not all of the machine's.
+    programs: Option<tempfile::TempDir>,
+}
+
+/// Whether a program is a compiler with a version in its name.
+fn is_numbered(name: &str) -> bool {
+    let Some((stem, version)) = name.rsplit_once('-') else { return false };
+    let kind = stem.rsplit('-').next().unwrap_or_default();
+    let is_compiler = ["clang", "clang++", "gcc", "g++"].contains(&kind);
+    is_compiler && version.bytes().all(|b| b.is_ascii_digit())
 }
 
 impl Scratch {
     /// One with some files.
     pub fn with(files: &[(&str, &str)]) -> Scratch {
-        let out = Scratch { dir: tempfile::tempdir().expect("a temporary folder") };
+        let out = Scratch { dir: tempfile::tempdir().expect("a temporary folder"), programs: None };
         files.iter().for_each(|(name, text)| out.write(name, text));
         out
+    }
+
+    /// The same on a machine that has no numbered compilers but some. Every compiler that is installed is asked
+    /// whether it has a bug that was found, and most tests are not about that.
+    #[allow(dead_code, reason = "several programs of tests share it, and not each uses all of it")]
+    pub fn among(compilers: &[&str], files: &[(&str, &str)]) -> Scratch {
+        let programs = tempfile::tempdir().expect("a temporary folder");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).filter_map(|folder| folder.read_dir().ok());
+        for program in folders.flatten().flatten() {
+            let name = program.file_name();
+            let name = name.to_string_lossy();
+            if !is_numbered(&name) || compilers.contains(&&*name) {
+                // The first of a name is the one that is found.
+                let _ = std::os::unix::fs::symlink(program.path(), programs.path().join(&*name));
+            }
+        }
+        Scratch { programs: Some(programs), ..Scratch::with(files) }
     }
 
     pub fn dir(&self) -> &Path {
@@ -61,7 +89,19 @@ impl Scratch {
                 command.env_remove(name);
             }
         }
+        if let Some(programs) = &self.programs {
+            // More compilers lie below the home of the user.
+            command.env("PATH", self.search_path()).env("HOME", programs.path());
+        }
         command
+    }
+
+    /// The folders in which programs are found.
+    pub fn search_path(&self) -> String {
+        match &self.programs {
+            Some(programs) => programs.path().display().to_string(),
+            None => std::env::var("PATH").expect("a search path"),
+        }
     }
 
     /// The program that is tested.

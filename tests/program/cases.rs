@@ -168,8 +168,9 @@ fn holds_for(s: &Scratch, claim: &Claim, profiles: &[&str]) {
     }
     args.extend(claim.options.iter().map(String::as_str));
     args.extend(profiles.iter().flat_map(|profile| ["--profile", profile]));
-    // That a bug is there is asked here, and not since when, nor why.
-    if claim.outcome == "bug" && claim.has.is_empty() {
+    // That a bug is there is asked here, and not since when, nor why, which are parts of what is printed for people.
+    let is_asked_why = !claim.has.is_empty() && !claim.options.contains(&"--json".to_string());
+    if claim.outcome == "bug" && !is_asked_why {
         args.extend(["--investigate-seconds", "0"]);
     }
     args.push("t.litmus");

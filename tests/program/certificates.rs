@@ -43,7 +43,7 @@ exec cc \"$@\"
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_finding_has_a_certificate_of_each_side() {
-    let s = Scratch::with(&[("sb.litmus", SB), ("new/bin/gcc", BUGGY)]);
+    let s = Scratch::among(&[], &[("sb.litmus", SB), ("new/bin/gcc", BUGGY)]);
     let args =
         ["check", "--profile", "gcc-x86_64-O2@./new", "--findings", "f", "--json", "sb.litmus"];
     let (status, report) = s.json(&args);

@@ -7,11 +7,17 @@
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use litmake::engine::store::{Store, StoreOptions};
+use litmake::profile::Profiles;
+use litmake::profile::files::Disk;
+use litmake::stage::compilers::Compilers;
+use litmake::toolchain::kind::Kind;
+use litmake::toolchain::runtime::Runtime;
 use litmake_needs::here;
 
 use crate::scratch::{SB, Scratch};
@@ -731,4 +737,29 @@ fn changes_in_the_middle_of_a_run() {
         }
     });
     assert_eq!(status, 0);
+}
+
+/// What a compiler makes of the test that identifies it tells its kind, as its preprocessor does.
+#[test]
+fn the_kind_of_a_compiler_is_told_by_what_it_makes() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let all = Profiles::load(&Disk, &[], &[]);
+    for (name, kind) in [
+        ("gcc-12-x86_64-O2", Kind::Other),
+        ("gcc-12-riscv64-O2", Kind::Other),
+        ("g++-12-x86_64-O2", Kind::Other),
+        ("clang-16-x86_64-O0", Kind::Clang),
+        ("clang++-16-aarch64-O2", Kind::Clang),
+        ("clang-22-bpf-O2", Kind::Clang),
+        ("clang-22-nvptx-O2", Kind::Clang),
+    ] {
+        let profile = all.find(&Disk, Path::new("."), name).unwrap();
+        if !here(&profile.compiler) {
+            continue;
+        }
+        let tool = Compilers::default().tool(&profile, &store);
+        let asked = Runtime::of(&profile, &tool.program.unwrap()).kind();
+        assert_eq!((tool.runtime.kind(), asked), (kind, kind), "{name}");
+    }
 }

@@ -89,7 +89,8 @@ fn a_bug_is_one_whichever_version_level_and_test_shows_it() {
     if missing(&["clang-14", "clang-15"]) {
         return;
     }
-    let s = Scratch::with(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
+    let files = [("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)];
+    let s = Scratch::among(&["clang-14", "clang-15"], &files);
     let mut seen = BTreeSet::new();
     // Each by itself, so that each reduces what it found.
     for (profile, test) in [("clang-14-x86_64-O1", "a.litmus"), ("clang-15-x86_64-O2", "b.litmus")]
@@ -210,7 +211,8 @@ fn what_the_budget_does_not_reach_is_said_and_not_joined() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::with(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
+    let files = [("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)];
+    let s = Scratch::among(&["clang-14"], &files);
     let args = ["check", "--storage", "pointers", "--profile", "clang-14-x86_64-O2"];
     let tests = ["a.litmus", "b.litmus"];
     let none = [&args[..], &["--investigate-seconds", "0"], &tests].concat();
@@ -263,7 +265,7 @@ fn each_path_in_each_report_exists_and_each_script_shows_its_bug() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::with(&[]);
+    let s = Scratch::among(&["clang-14"], &[]);
     s.write(
         "p.yaml",
         "name: made
@@ -287,16 +289,10 @@ stages:
             "--html", "r.html",
         ];
         args.extend(folder.iter().flat_map(|f| ["--findings", f]));
-        let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
-            .args(&args)
-            .current_dir(s.dir())
-            .env("GITHUB_ACTIONS", "true")
-            .env("GITHUB_STEP_SUMMARY", s.path("summary.md"))
-            .env_remove("LITMAKE_CACHE")
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        assert_eq!(out.status.code(), Some(1), "{text}");
+        let mut command = s.command(&args);
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", s.path("summary.md"));
+        let (status, text, _) = streams(&mut command);
+        assert_eq!(status, 1, "{text}");
         let report: Value = serde_json::from_str(&s.read("r.json")).unwrap();
         let findings = report["findings"].as_array().unwrap();
         assert_eq!(findings.len(), 2, "{report:#}");
@@ -376,7 +372,7 @@ fn a_script_says_that_a_bug_is_gone() {
     if missing(&["powerpc64le-linux-gnu-gcc-12", "clang-16"]) {
         return;
     }
-    let s = Scratch::with(&[("a.litmus", COMPARE)]);
+    let s = Scratch::among(&["powerpc64le-linux-gnu-gcc-12", "clang-16"], &[("a.litmus", COMPARE)]);
     let report = checked(&s, &["--findings", "f", "--profile", "gcc-12-ppc64le-O2", "a.litmus"]);
     let folder = report["findings"][0]["folder"].as_str().unwrap();
     let (status, said) = started(&s, &[&format!("{folder}/repro.sh")]);
@@ -398,7 +394,7 @@ fn the_script_of_a_mix_shows_it() {
         return;
     }
     let sb = SB;
-    let s = Scratch::with(&[("sb.litmus", sb)]);
+    let s = Scratch::among(&["clang-16"], &[("sb.litmus", sb)]);
     let report = checked(
         &s,
         &[
@@ -426,7 +422,8 @@ fn a_report_is_of_its_schema() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::with(&[("a.litmus", IDEMPOTENT)]);
+    // One that has the bug, and one that does not.
+    let s = Scratch::among(&["clang-14", "clang-16"], &[("a.litmus", IDEMPOTENT)]);
     let (status, schema) = s.litmake(&["schema", "report"]);
     assert_eq!(status, 0, "{schema}");
     let schema: Value = serde_json::from_str(&schema).unwrap();
@@ -484,7 +481,7 @@ fn mixes_of_two_machines_are_two_bugs() {
     if missing(&["clang-16", "clang-22"]) {
         return;
     }
-    let s = Scratch::with(&[("sb.litmus", STORE_BUFFERING)]);
+    let s = Scratch::among(&["clang-16", "clang-22"], &[("sb.litmus", STORE_BUFFERING)]);
     let mut seen = BTreeSet::new();
     for (n, pair) in [
         ["clang-16-armv7-O2", "clang-16-armv8-O2"],
@@ -548,20 +545,21 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
     }
     let folders = std::fs::read_dir(&corpus).unwrap();
     let folders: Vec<PathBuf> = folders.map(|f| f.unwrap().path()).collect();
-    let s = Scratch::with(&[]);
+    let compiler = |p: &&str| match p.split('-').collect::<Vec<_>>()[..] {
+        ["gcc", version, "ppc64le", ..] => format!("powerpc64le-linux-gnu-gcc-{version}"),
+        ["gcc", version, "riscv64", ..] => format!("riscv64-linux-gnu-gcc-{version}"),
+        ["clang", version, ..] => format!("clang-{version}"),
+        _ => panic!("{p}"),
+    };
     for (start, source, how, profiles) in CORPUS {
+        let compilers: Vec<String> = profiles.concat().iter().map(compiler).collect();
+        let s = Scratch::among(&compilers.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
         let named = |f: &&PathBuf| f.file_name().unwrap().to_str().unwrap().starts_with(start);
         let Some(folder) = folders.iter().find(named) else { continue };
         let test = std::fs::read_to_string(folder.join(format!("{source}.litmus"))).unwrap();
         s.write("test.litmus", &test);
         let mut seen = BTreeSet::new();
         for (n, profiles) in profiles.iter().enumerate() {
-            let compiler = |p: &&str| match p.split('-').collect::<Vec<_>>()[..] {
-                ["gcc", version, "ppc64le", ..] => format!("powerpc64le-linux-gnu-gcc-{version}"),
-                ["gcc", version, "riscv64", ..] => format!("riscv64-linux-gnu-gcc-{version}"),
-                ["clang", version, ..] => format!("clang-{version}"),
-                _ => panic!("{p}"),
-            };
             let needed: Vec<String> = profiles.iter().map(compiler).collect();
             if missing(&needed.iter().map(String::as_str).collect::<Vec<_>>()) {
                 continue;
@@ -619,7 +617,8 @@ fn what_one_compiler_of_a_mix_does_alone_is_its_own_bug() {
     if missing(&["clang-22", "mips64el-linux-gnuabi64-gcc-12"]) {
         return;
     }
-    let s = Scratch::with(&[("a.litmus", WIDE)]);
+    let compilers = ["clang-22", "mips64el-linux-gnuabi64-gcc-12"];
+    let s = Scratch::among(&compilers, &[("a.litmus", WIDE)]);
     let (clang, gcc) = ("clang-22-mips64el-O2", "gcc-12-mips64el-O2");
     let mixed = ["--split", "instruction", "--profile", clang, "--profile", gcc, "a.litmus"];
     let mixed = checked(&s, &mixed);
@@ -664,7 +663,7 @@ fn what_survives_a_call_is_one_bug_whatever_it_is() {
         .replacen("*x = 1;", "*x = 3;", 1)
         .replace("int r1 = atomic_load_explicit(y, ", "int r1 = atomic_fetch_add_explicit(y, 0, ")
         .replace("0:r0=1", "0:r0=3");
-    let s = Scratch::with(&[("a.litmus", SURVIVES), ("b.litmus", &other)]);
+    let s = Scratch::among(&["clang-22"], &[("a.litmus", SURVIVES), ("b.litmus", &other)]);
     let check = |tests: &[&str]| {
         let profile = "clang-22-x86_64-O2";
         let how = ["--storage", "statics", "--helpers", "--profile", profile];

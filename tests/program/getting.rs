@@ -36,10 +36,10 @@ struct Job {
 
 impl Job {
     fn new() -> Job {
-        let scratch = Scratch::with(&[]);
+        let scratch = Scratch::among(&["clang-14", "clang-16"], &[]);
         let (status, said) = scratch.litmake(&["pipelines", "--copy", "litmus", "quickstart"]);
         assert_eq!(status, 0, "{said}");
-        let path = std::env::var("PATH").unwrap();
+        let path = scratch.search_path();
         let path = format!("{}:{path}", program().parent().unwrap().display());
         Job { env: BTreeMap::from([("PATH".into(), path)]), scratch }
     }
@@ -380,7 +380,7 @@ fn installed_by_pip(wheel: &Path) {
     let version = ok(Command::new(&command).arg("--version").output().unwrap());
     assert_eq!(version, format!("litmake {}\n", env!("CARGO_PKG_VERSION")));
     // The reader's own test, judged by what is there: three commands.
-    let s = Scratch::with(&[("mine.litmus", crate::scratch::IDEMPOTENT)]);
+    let s = Scratch::among(&["clang-14"], &[("mine.litmus", crate::scratch::IDEMPOTENT)]);
     let mut check = s.program(&command, &["check", "mine.litmus", "-p", "clang-14"]);
     let (status, out, err) = crate::scratch::streams(&mut check);
     let found = if litmake_needs::here("clang-14") { 1 } else { return };
@@ -391,6 +391,7 @@ fn installed_by_pip(wheel: &Path) {
     let said = ok(Command::new("python3")
         .args(["-c", NOTEBOOK])
         .arg(crate::scratch::IDEMPOTENT)
+        .env("PATH", s.search_path())
         .env("PYTHONPATH", site)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .current_dir(s.dir())

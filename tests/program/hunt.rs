@@ -30,7 +30,7 @@ fn a_hunt_goes_on_where_it_was_and_is_the_same_for_the_same_seed() {
     if !here("clang-22") {
         return;
     }
-    let s = Scratch::with(&[]);
+    let s = Scratch::among(&["clang-22"], &[]);
     // Whether these tests show bugs of the compiler is another question, and the status says it.
     let (found, json) = hunt(&s, &[&SMALL[..], &["--state", "whole", "--rounds", "3"]].concat());
     assert_eq!(json["hunt"]["rounds"], 3, "status {found}");
@@ -56,7 +56,7 @@ fn an_interrupted_hunt_is_kept() {
     if !here("clang-22") {
         return;
     }
-    let s = Scratch::with(&[]);
+    let s = Scratch::among(&["clang-22"], &[]);
     let args = [&["hunt", "--budget", "1h", "--state", "cut"], &SMALL[..]].concat();
     let mut child = s.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let state = s.path("cut").join("hunt.json");
@@ -80,7 +80,7 @@ fn a_known_bug_is_found_and_is_not_new_with_a_baseline() {
     if !here("riscv64-linux-gnu-gcc-12") {
         return;
     }
-    let s = Scratch::with(&[]);
+    let s = Scratch::among(&["riscv64-linux-gnu-gcc-12"], &[]);
     let args = ["--profile", "gcc-12-riscv64-O2", "--round", "24", "--rounds", "2"];
     let (status, json) =
         hunt(&s, &[&args[..], &["--state", "first", "--report", "report.json"]].concat());

@@ -588,7 +588,7 @@ fn each_bug_has_one_identity_in_all_its_forms_and_no_two_share_one() {
 fn a_reduced_bug_is_the_one_that_was_found_and_says_its_fault() {
     for bug in BUGS.iter().filter(|bug| here(bug)) {
         let (storage, form) = bug.form(0);
-        let s = Scratch::with(&[("a.litmus", &form)]);
+        let s = Scratch::among(bug.needs, &[("a.litmus", &form)]);
         let how = ["--storage", storage, "--profile", bug.profiles[0]];
         let whole = checked(&s, &[&how[..], &["--investigate", "0", "a.litmus"]].concat());
         let reduced = checked(&s, &[&how[..], &["--findings", "found", "a.litmus"]].concat());

@@ -370,7 +370,7 @@ fn a_copy_that_is_called_through_a_table_has_its_own_size() {
     let done = Command::new("gcc").args(args).current_dir(s.dir()).status().unwrap();
     assert!(done.success());
     let object = std::fs::read(s.path("copy.o")).unwrap();
-    let image = Image::new(Arch::X86_64, &object, &[]).unwrap();
+    let image = Image::new(Arch::X86_64, &object, &|_| None).unwrap();
     let given = lift::Given {
         thread: 0,
         params: &["x".to_string(), "y".to_string()],

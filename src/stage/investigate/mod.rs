@@ -268,6 +268,7 @@ impl<'a> Investigator<'a> {
             let key = |p: &Profile| (p.tool() != profile.tool(), p.tool().to_string());
             key(a).cmp(&key(b)).then(a.by_age(b))
         });
+        self.compilers.look_up(&siblings, self.records);
         for sibling in siblings {
             let verdict = match self.compilers.tool(&sibling, self.records).program {
                 // Compilers that are not installed are left out.

@@ -47,11 +47,14 @@ impl Library {
     }
 }
 
-/// The first member of these libraries that defines a name, with its identity.
+/// A member of some libraries: what tells it from others, and its bytes.
+pub type Member<'a> = ((usize, u64), &'a [u8]);
+
+/// The first member of these libraries that defines a name.
 pub fn member<'a>(
     libraries: impl IntoIterator<Item = &'a Library>,
     name: &str,
-) -> Option<((usize, u64), &'a [u8])> {
+) -> Option<Member<'a>> {
     let mut all = libraries.into_iter().enumerate();
     all.find_map(|(i, l)| l.member_of(name).map(|(at, data)| ((i, at), data)))
 }

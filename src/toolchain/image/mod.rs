@@ -14,7 +14,7 @@ use object::{
     SectionFlags, SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
 };
 
-use library::Library;
+use library::Member;
 use litmake_base::failure::Failure;
 use litmake_isa::relocate::{Fill, Fix, Pairs};
 use litmake_isa::target::{self, of_machine};
@@ -218,8 +218,12 @@ impl Image {
         Ok(image)
     }
 
-    /// An object file together with the library members that it needs.
-    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, Failure> {
+    /// An object file together with the members of libraries that it needs: `member` is the one that defines a name.
+    pub fn new<'l>(
+        arch: Arch,
+        object: &[u8],
+        member: &dyn Fn(&str) -> Option<Member<'l>>,
+    ) -> Result<Image, Failure> {
         let mut image = Image::empty(arch);
         let mut loaded = vec![image.load(object, false)?];
         let mut members = HashSet::new();
@@ -232,7 +236,7 @@ impl Image {
                 if image.globals.contains_key(&name) || loaded.len() >= MAX_OBJECTS {
                     continue;
                 }
-                if let Some((member, data)) = library::member(libraries, &name)
+                if let Some((member, data)) = member(&name)
                     && members.insert(member)
                 {
                     loaded.push(image.load(data, false)?);
@@ -378,6 +382,8 @@ impl Image {
                     at
                 }
                 SymbolSection::Absolute => symbol.address(),
+                // The name of the source.
+                SymbolSection::None => continue,
                 _ => {
                     if !name.is_empty() {
                         out.undefined.push((index, name));
