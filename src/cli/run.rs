@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
-use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::local;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
@@ -305,16 +304,16 @@ pub struct Running<'a> {
 
 impl Running<'_> {
     /// Runs a graph, and returns its report. If a compiler changes in the meantime, the run is
-    /// planned again, and goes on from what is done.
+    /// planned again, and goes on from what is done; if one changes each time, what it makes are errors.
     pub fn run(
         &self,
         workspace: &mut Workspace,
         prepared: &mut Prepared,
         mut eyes: Eyes,
     ) -> Result<Report> {
-        let mut moved = None;
         let mut rounds = 0;
-        while rounds < ROUNDS {
+        loop {
+            workspace.compilers().set_last_round(rounds == ROUNDS);
             let start = Instant::now();
             let round = Eyes {
                 ran: match &mut eyes.ran {
@@ -331,8 +330,7 @@ impl Running<'_> {
             if let Some(report) = report {
                 return Ok(report);
             }
-            moved = workspace.compilers().moved();
-            match &moved {
+            match workspace.compilers().moved() {
                 Some(Moved::Changed(path)) => note!(
                     "{} changed while the run was on; compilers are identified again, and what \
                      depends on the change is done again",
@@ -348,17 +346,6 @@ impl Running<'_> {
             *prepared = (self.prepare)(workspace)?;
             common::warn(workspace);
         }
-        let changing = match moved {
-            Some(Moved::Changed(path)) => path.display().to_string(),
-            Some(Moved::LooksElsewhere(at)) => at,
-            None => "a compiler".to_string(),
-        };
-        Err(Diag::new(format!("{changing} changes again and again while the run is on"))
-            .help(
-                "results of a compiler that changes are not kept; if the compiler writes this file \
-                 itself, let it write into the folder that TMPDIR names",
-            )
-            .kind(FailureKind::Broken(Fault::Machine)))
     }
 
     /// The baseline that the user names, or else the pipeline.

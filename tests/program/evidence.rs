@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use litmake_needs::here;
 
@@ -135,6 +135,24 @@ const LOOKS: &[(&str, &str, Change, Change)] = &[
         "[ \"$(ls %/all)\" = two ]",
         |p| p.write("all/one", ""),
         |p| std::fs::rename(p.path("all/one"), p.path("all/two")).unwrap(),
+    ),
+    (
+        "a link in the place of a file, in a listed folder",
+        "[ \"$(find %/all -type l)\" ]",
+        |p| p.write("all/one", "x"),
+        |p| p.link("all/one", std::path::Path::new("/etc/passwd")),
+    ),
+    (
+        "the way through the root of the process",
+        "[ -e /proc/self/root%/on ]",
+        |_| {},
+        |p| p.write("on", ""),
+    ),
+    (
+        "the way through an open folder",
+        "(exec 5< %/; [ -e /dev/fd/5/on ])",
+        |_| {},
+        |p| p.write("on", ""),
     ),
     (
         "a pipe in the place of a file",
@@ -307,6 +325,12 @@ fn compilers_run_in_cages() {
     let told = place.run("cache");
     assert_eq!(told.status, 1, "it still runs in a cage: {}", told.said);
     assert!(!told.said.contains("may depend on"), "{}", told.said);
+    // All folders have the same permissions there, which are no evidence.
+    folder(&place, "all");
+    mode(&place, "all", 0o700);
+    let usual = "[ \"$(stat -t %/all | cut -d' ' -f4)\" = 41ed ]";
+    place.write("cc.sh", &wrong_if(&format!("{around} {usual}")));
+    assert_eq!(place.run("cache").status, 1);
     place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     // Where none are granted, the same compiler gives something else, under another key.
     let denied = |cache: &str| {
@@ -450,6 +474,21 @@ fn what_python_asks_of_files() {
         },
         &|p| p.link("on", &p.path("two")),
     );
+    const LIBRARY: &str = "__import__('ctypes').CDLL(None)";
+    let call = |call: &str| script(&format!("{LIBRARY}.{call}"));
+    for (what, script) in [
+        ("chmod", call("chmod(b'%/on', 0o644) == 0")),
+        ("truncate", call("truncate(b'%/on', 0) == 0")),
+        ("inotify", call(&format!("inotify_add_watch({LIBRARY}.inotify_init(), b'%/on', 2) >= 0"))),
+    ] {
+        let before = |p: &Place| p.write("cc.sh", &script);
+        is_seen(what, WRAPPED, &before, &|p| p.write("on", ""));
+    }
+    let server = script("__import__('socket').socket(1).connect_ex('%/line') == 0");
+    let line = OnceLock::new();
+    is_seen("a server that appears", WRAPPED, &|p| p.write("cc.sh", &server), &|p| {
+        line.set(UnixListener::bind(p.path("line")).unwrap()).unwrap();
+    });
     let attribute = script("'user.on' in os.listxattr('%/on')");
     let give = |p: &Place| {
         let set = "import os, sys; os.setxattr(sys.argv[1], 'user.on', b'1')";
@@ -536,8 +575,36 @@ fn under(place: &Place, front: &[&str], cache: &str) -> (i32, String) {
 
 #[test]
 fn properties_of_the_process() {
+    let cpuinfo = "cat /proc/cpuinfo /proc/cpuinfo > all; chmod 444 all; mount --bind all /proc/cpuinfo; exec \"$@\"";
     for (what, condition, front) in [
         ("processors", "[ \"$(nproc)\" = 1 ]", vec!["taskset", "-c", "0"]),
+        (
+            "processors, from a file about the process",
+            "grep -q '^Cpus_allowed_list:.0$' /proc/self/status",
+            vec!["taskset", "-c", "0"],
+        ),
+        (
+            "processors, from a file about the machine",
+            "[ \"$(grep -c ^processor /proc/cpuinfo)\" -gt \"$(nproc)\" ]",
+            vec!["unshare", "-m", "sh", "-c", cpuinfo, "sh"],
+        ),
+        ("priority", "[ \"$(nice)\" = 10 ]", vec!["nice", "-n", "10"]),
+        ("an open file", "(: <&3) 2> /dev/null", vec!["sh", "-c", "exec \"$@\" 3< p.yaml", "sh"]),
+        (
+            "an ignored signal",
+            "[ \"$(bash -c trap)\" ]",
+            vec!["sh", "-c", "trap '' USR1; exec \"$@\"", "sh"],
+        ),
+        (
+            "a limit that cannot be raised",
+            "[ \"$(ulimit -Hs)\" = 16384 ]",
+            vec!["sh", "-c", "ulimit -Ss 8192; ulimit -Hs 16384; exec \"$@\"", "sh"],
+        ),
+        (
+            "limit of signals, from a file about the process",
+            "grep -q '^Max pending signals  *77 ' /proc/self/limits",
+            vec!["bash", "-c", "ulimit -i 77; exec \"$@\"", "sh"],
+        ),
         ("umask", "[ \"$(umask)\" = 0077 ]", vec!["sh", "-c", "umask 077; exec \"$@\"", "sh"]),
         (
             "limit",
@@ -576,9 +643,54 @@ fn properties_of_the_process() {
     }
 }
 
+/// As many processors, and others.
+#[test]
+fn the_processors_that_may_be_used() {
+    let are_two = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    let two = are_two.then_some(()).ok_or("there is one");
+    if !here("taskset") || litmake_needs::need("two processors", two).is_none() {
+        return;
+    }
+    let place = Place::new(WRAPPED);
+    place.write("cc.sh", &wrong_if("taskset -p $$ | grep -q ' 2$'"));
+    let (first, second) = (["taskset", "-c", "0"], ["taskset", "-c", "1"]);
+    assert_eq!(under(&place, &first, "cache").0, 0);
+    assert_eq!(under(&place, &second, "cache").0, 1);
+    assert_eq!(under(&place, &first, "cache").0, 0);
+}
+
+/// The kind of the processor is in the key of a compiler that makes code for it, wherever it is told to.
+#[test]
+fn the_kind_of_the_processor_where_code_is_made_for_it() {
+    for (compiler, is_asked) in [
+        ("gcc -O2", false),
+        ("gcc -march=native", true),
+        ("gcc @%/more", true),
+        ("clang-16 --config=%/my.cfg", true),
+    ] {
+        if !here(compiler.split(' ').next().unwrap()) {
+            continue;
+        }
+        let place = Place::new(WRAPPED);
+        place.write("my.cfg", "-mtune=native\n");
+        place.write("more", "-mtune=native\n");
+        place.write("cc.sh", &format!("#!/bin/sh\nexec {compiler} \"$@\"\n"));
+        assert_eq!(place.run("cache").status, 0);
+        let other = "sed 's/^flags.*/& other/' /proc/cpuinfo > all; chmod 444 all; mount --bind all /proc/cpuinfo; exec \"$@\"";
+        let inner = place.command("cache", &["--dry-run"]);
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", other, "sh"]).arg(inner.get_program());
+        let out = command.args(inner.get_args()).current_dir(place.0.dir()).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{compiler}: {out:?}");
+        assert_eq!(!said.contains("nothing to run"), is_asked, "{compiler}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_followed_is_said_once() {
     for (command, expected) in [
+        ("date > /dev/null", "the time of day"),
         ("unshare -m true", "files in a mount namespace of its own"),
         ("bwrap --dev-bind / / true", "files in a mount namespace of its own"),
         ("chroot / true", "files below a root of its own"),
