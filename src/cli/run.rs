@@ -1,6 +1,6 @@
 //! `litmake run`: runs a pipeline and reports its findings.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -288,6 +288,9 @@ pub struct Eyes<'a> {
 /// How often in a row a run goes on with compilers that were identified anew, if it gets nowhere.
 const ROUNDS: usize = 10;
 
+/// The same where it is the same path that changes.
+const OF_ONE: usize = 3;
+
 /// A round that takes longer than this got somewhere.
 const SOMEWHERE: Duration = Duration::from_secs(60);
 
@@ -312,8 +315,10 @@ impl Running<'_> {
         mut eyes: Eyes,
     ) -> Result<Report> {
         let mut rounds = 0;
+        let mut changes: BTreeMap<PathBuf, usize> = BTreeMap::new();
         loop {
-            workspace.compilers().set_last_round(rounds == ROUNDS);
+            let is_one = changes.values().any(|times| *times == OF_ONE);
+            workspace.compilers().set_last_round(rounds == ROUNDS || is_one);
             let start = Instant::now();
             let round = Eyes {
                 ran: match &mut eyes.ran {
@@ -331,18 +336,25 @@ impl Running<'_> {
                 return Ok(report);
             }
             match workspace.compilers().moved() {
-                Some(Moved::Changed(path)) => note!(
-                    "{} changed while the run was on; compilers are identified again, and what \
-                     depends on the change is done again",
-                    path.display()
-                ),
+                Some(Moved::Changed(path)) => {
+                    note!(
+                        "{} changed while the run was on; compilers are identified again, and what \
+                         depends on the change is done again",
+                        path.display()
+                    );
+                    *changes.entry(path).or_default() += 1;
+                }
                 Some(Moved::LooksElsewhere(at)) => note!(
                     "for some tests a compiler looks further than for others, first at {at}; its \
                      results depend on that from now on, and are made again"
                 ),
                 None => {}
             }
-            rounds = if start.elapsed() > SOMEWHERE { 0 } else { rounds + 1 };
+            rounds += 1;
+            if start.elapsed() > SOMEWHERE {
+                rounds = 0;
+                changes.clear();
+            }
             *prepared = (self.prepare)(workspace)?;
             common::warn(workspace);
         }

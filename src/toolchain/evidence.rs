@@ -607,7 +607,7 @@ fn value(property: Property) -> Digest {
                 let limit = rustix::process::getrlimit(which);
                 key.add("limit", format!("{which:?} {limit:?}").as_bytes());
             }
-            key.add("fixed", format!("{:?}", supervisor::fixed()).as_bytes());
+            key.add("lowered", format!("{:?}", supervisor::lowered()).as_bytes());
             let priority = rustix::process::getpriority_process(None);
             key.add("priority", format!("{priority:?}").as_bytes());
         }

@@ -73,11 +73,16 @@ pub(super) fn fixed() -> [(Resource, Rlimit); 2] {
     })
 }
 
-/// Whether tools get less here than [`FIXED`] says.
-pub(super) fn is_lowered(which: u64) -> bool {
-    let pairs = fixed().into_iter().zip(FIXED);
-    let mut lowered = pairs.filter(|((_, limit), (.., hard))| limit.maximum < Some(*hard));
-    lowered.any(|((what, _), _)| what as u64 == which)
+/// The limits that a profile decides, unless the user has less.
+const GIVEN: [Resource; 2] = [Resource::As, Resource::Cpu];
+
+/// The limits of which tools may get less here than elsewhere.
+pub(super) fn lowered() -> Vec<(Resource, Rlimit)> {
+    let fixed = fixed().into_iter().zip(FIXED);
+    let fixed = fixed.filter(|((_, limit), (.., hard))| limit.maximum < Some(*hard));
+    let given = GIVEN.map(|what| (what, process::getrlimit(what)));
+    let given = given.into_iter().filter(|(_, limit)| limit.maximum.is_some());
+    fixed.map(|(limit, _)| limit).chain(given).collect()
 }
 
 /// Gives this process what every tool has: the mask of permissions, no open files but its outputs,

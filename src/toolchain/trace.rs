@@ -514,6 +514,10 @@ impl Follower {
                 let peer = peer(pid, args[1], args[2]);
                 self.trace.unseen.insert(Unseen::Program(peer));
             }
+            libc::SYS_sendto if args[4] != 0 => {
+                let peer = peer(pid, args[4], args[5]);
+                self.trace.unseen.insert(Unseen::Program(peer));
+            }
             _ => {}
         }
         self.trace.asked.extend(property(pid, number, &args));

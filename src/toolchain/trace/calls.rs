@@ -53,6 +53,7 @@ pub const CALLS: &[c_long] = &[
     libc::SYS_utimensat,
     libc::SYS_getdents64,
     libc::SYS_connect,
+    libc::SYS_sendto,
     libc::SYS_uname,
     libc::SYS_getuid,
     libc::SYS_geteuid,
@@ -318,7 +319,8 @@ pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property>
 /// A limit that a call asks for, if it can decide something and litmake does not set it itself.
 fn limit(which: u64) -> Option<Property> {
     let is_own = LIMITS.iter().any(|known| *known as u64 == which);
-    (is_own || supervisor::is_lowered(which)).then_some(Property::Limits)
+    let is_lowered = || supervisor::lowered().iter().any(|(known, _)| *known as u64 == which);
+    (is_own || is_lowered()).then_some(Property::Limits)
 }
 
 /// The arguments of a program that is about to run.
