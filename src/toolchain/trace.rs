@@ -29,7 +29,10 @@ use serde::{Deserialize, Serialize};
 use super::process::{self, Ended, Request};
 use super::scratch;
 use super::supervisor;
-use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
+use calls::{
+    NATIVE, Named, Use, hides, lists, named, opened, peer, property, runs_for_processor,
+    wants_to_write,
+};
 use places::{Realm, flows, interpreter, realm, told_in};
 pub use unseen::Unseen;
 
@@ -470,12 +473,15 @@ impl Follower {
             libc::PTRACE_SYSCALL_INFO_ENTRY => {
                 // SAFETY: `op` says which member is valid.
                 let entry = unsafe { info.u.entry };
-                self.threads.insert(pid, Some(Call::read(pid, entry.nr, entry.args)));
+                let call = Call::read(pid, entry.nr, entry.args);
+                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
+                self.threads.insert(pid, Some(call));
             }
             libc::PTRACE_SYSCALL_INFO_SECCOMP => {
                 // SAFETY: as above.
                 let entry = unsafe { info.u.seccomp };
                 let call = Call::read(pid, entry.nr, entry.args);
+                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
                 if call.end_matters(pid) {
                     self.threads.insert(pid, Some(call));
                 } else {

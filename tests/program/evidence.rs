@@ -674,6 +674,7 @@ fn the_processors_that_may_be_used() {
 fn the_kind_of_the_processor_where_code_is_made_for_it() {
     for (compiler, is_asked) in [
         ("gcc -O2", false),
+        ("/usr/bin/gcc -march=native", true),
         ("gcc -march=native", true),
         ("gcc @%/more", true),
         ("clang-16 --config=%/my.cfg", true),

@@ -299,8 +299,6 @@ pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property>
         #[cfg(target_arch = "x86_64")]
         libc::SYS_getrlimit => limit(args[0]),
         libc::SYS_getpriority => Some(Property::Limits),
-        libc::SYS_execve => asks_processor(arguments(pid, args[1]).iter(), &working(pid)?),
-        libc::SYS_execveat => asks_processor(arguments(pid, args[2]).iter(), &working(pid)?),
         libc::SYS_uname => Some(Property::System),
         libc::SYS_getuid
         | libc::SYS_geteuid
@@ -314,6 +312,17 @@ pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property>
         libc::SYS_sched_getaffinity => Some(Property::Affinity),
         _ => None,
     }
+}
+
+/// The kind of the processor, if a call runs a program that is told to make code for it. It is asked
+/// before the call, because an exec removes the arguments.
+pub fn runs_for_processor(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property> {
+    let address = match number {
+        libc::SYS_execve => args[1],
+        libc::SYS_execveat => args[2],
+        _ => return None,
+    };
+    asks_processor(arguments(pid, address).iter(), &working(pid)?)
 }
 
 /// A limit that a call asks for, if it can decide something and litmake does not set it itself.
