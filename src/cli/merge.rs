@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 pub fn read(path: &Path) -> Result<Report> {
-    let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
+    let text = litmake::file::read_text(path, litmake::report::MAX_BYTES)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     let mut report: Report = serde_json::from_str(&text)
         .map_err(|e| Diag::new(format!("{}: this is no report: {e}", path.display())))?;

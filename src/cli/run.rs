@@ -1,6 +1,6 @@
 //! `litmake run`: runs a pipeline and reports its findings.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
-use litmake::base::failure::{FailureKind, Fault};
 use litmake::base::local;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
@@ -289,6 +288,9 @@ pub struct Eyes<'a> {
 /// How often in a row a run goes on with compilers that were identified anew, if it gets nowhere.
 const ROUNDS: usize = 10;
 
+/// The same where it is the same path that changes.
+const OF_ONE: usize = 3;
+
 /// A round that takes longer than this got somewhere.
 const SOMEWHERE: Duration = Duration::from_secs(60);
 
@@ -305,16 +307,18 @@ pub struct Running<'a> {
 
 impl Running<'_> {
     /// Runs a graph, and returns its report. If a compiler changes in the meantime, the run is
-    /// planned again, and goes on from what is done.
+    /// planned again, and goes on from what is done; if one changes each time, what it makes are errors.
     pub fn run(
         &self,
         workspace: &mut Workspace,
         prepared: &mut Prepared,
         mut eyes: Eyes,
     ) -> Result<Report> {
-        let mut moved = None;
         let mut rounds = 0;
-        while rounds < ROUNDS {
+        let mut changes: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        loop {
+            let is_one = changes.values().any(|times| *times == OF_ONE);
+            workspace.compilers().set_last_round(rounds == ROUNDS || is_one);
             let start = Instant::now();
             let round = Eyes {
                 ran: match &mut eyes.ran {
@@ -331,34 +335,29 @@ impl Running<'_> {
             if let Some(report) = report {
                 return Ok(report);
             }
-            moved = workspace.compilers().moved();
-            match &moved {
-                Some(Moved::Changed(path)) => note!(
-                    "{} changed while the run was on; compilers are identified again, and what \
-                     depends on the change is done again",
-                    path.display()
-                ),
+            match workspace.compilers().moved() {
+                Some(Moved::Changed(path)) => {
+                    note!(
+                        "{} changed while the run was on; compilers are identified again, and what \
+                         depends on the change is done again",
+                        path.display()
+                    );
+                    *changes.entry(path).or_default() += 1;
+                }
                 Some(Moved::LooksElsewhere(at)) => note!(
                     "for some tests a compiler looks further than for others, first at {at}; its \
                      results depend on that from now on, and are made again"
                 ),
                 None => {}
             }
-            rounds = if start.elapsed() > SOMEWHERE { 0 } else { rounds + 1 };
+            rounds += 1;
+            if start.elapsed() > SOMEWHERE {
+                rounds = 0;
+                changes.clear();
+            }
             *prepared = (self.prepare)(workspace)?;
             common::warn(workspace);
         }
-        let changing = match moved {
-            Some(Moved::Changed(path)) => path.display().to_string(),
-            Some(Moved::LooksElsewhere(at)) => at,
-            None => "a compiler".to_string(),
-        };
-        Err(Diag::new(format!("{changing} changes again and again while the run is on"))
-            .help(
-                "results of a compiler that changes are not kept; if the compiler writes this file \
-                 itself, let it write into the folder that TMPDIR names",
-            )
-            .kind(FailureKind::Broken(Fault::Machine)))
     }
 
     /// The baseline that the user names, or else the pipeline.

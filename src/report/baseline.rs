@@ -78,7 +78,7 @@ impl Baseline {
     pub fn read(path: &std::path::Path) -> Result<Baseline> {
         use litmake_base::file;
         let name = path.display().to_string();
-        match file::read_text(path, file::MAX_DATA) {
+        match file::read_text(path, crate::MAX_BYTES) {
             Ok(text) => Baseline::of(&text, &name),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Baseline::default()),
             Err(e) => Err(Diag::new(format!("cannot read the baseline {name}: {e}"))),

@@ -53,6 +53,9 @@ pub use mixes::{Clash, Coded, Compatibility, FirstCode, Judged, Mixes};
 pub use stage::{DeviceUse, Distinct, Share, Stage};
 use verdict::Verdict;
 
+/// The largest size of a file with a report or a baseline. It is read as a whole, so this bounds the memory.
+pub const MAX_BYTES: u64 = 256 << 20;
+
 /// The report of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {

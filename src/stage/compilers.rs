@@ -135,8 +135,16 @@ impl Compilers {
         self.looks.begin_anew();
     }
 
+    /// Says whether the compilers are not looked up again: then work with one that changes fails.
+    pub fn set_last_round(&self, is_last: bool) {
+        self.looks.set_last_round(is_last);
+    }
+
     /// Why the compilers have to be looked up again, if so: some work with them is left undone.
     pub fn moved(&self) -> Option<Moved> {
+        if self.looks.is_last_round() {
+            return None;
+        }
         let beyond = || self.looks.widened().map(Moved::LooksElsewhere);
         self.looks.moved().map(Moved::Changed).or_else(beyond)
     }

@@ -3,7 +3,8 @@
 //! because its compiler is unknown.
 //!
 //! If the files are as they were, the work is done again at once. If they differ, it is left undone,
-//! and whoever runs it identifies the compilers again and goes on with the new keys.
+//! and whoever runs it identifies the compilers again and goes on with the new keys. Work whose files
+//! are touched or changed each time fails, and no other work with it.
 //!
 //! All tools that the work runs are observed, too. What they look at beyond the evidence, because of
 //! a test that is unlike the one with which the compiler was identified, becomes evidence: the work
@@ -12,11 +13,12 @@
 //! This file does not know what a stage does.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use litmake_base::digest::Digest;
-use litmake_base::failure::Lasting;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome, Travels};
 use litmake_toolchain::ask::Wider;
@@ -172,9 +174,23 @@ impl Guard {
         self.looks.cage(&self.evidence).map(Some).map_err(|e| Unseen::Unfit(Some(e.to_string())))
     }
 
-    /// Whether the files are known to have changed.
-    fn is_moved(&self) -> bool {
-        self.evidence.iter().any(|evidence| self.looks.is_moved(evidence))
+    /// A path at which the files are known to have changed.
+    fn moved(&self) -> Option<PathBuf> {
+        self.evidence.iter().find_map(|evidence| self.looks.moved_in(evidence))
+    }
+
+    /// The outcome of work that has to be done again with other evidence: it fails if nobody identifies
+    /// the compilers again.
+    fn undone(&self, changed: impl Display) -> Outcome {
+        match self.looks.is_last_round() {
+            true => changing(changed),
+            false => Outcome::stopped(),
+        }
+    }
+
+    /// The same where the looks of the work were beyond the evidence.
+    fn narrow(&self) -> Outcome {
+        self.undone(self.looks.widened().unwrap_or_default())
     }
 }
 
@@ -208,11 +224,11 @@ impl<M: Map> Map for Guarded<M> {
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let records = context.records.as_deref().unwrap_or(&Nowhere);
-        let undone = || vec![Outcome::stopped(); items.len()];
+        let all = |outcome| vec![outcome; items.len()];
         let mut restless = None;
         for _ in 0..AGAIN {
-            if self.guard.is_moved() {
-                return undone();
+            if let Some(path) = self.guard.moved() {
+                return all(self.guard.undone(path.display()));
             }
             let since = self.guard.now();
             let cage = match self.guard.cage() {
@@ -221,7 +237,7 @@ impl<M: Map> Map for Guarded<M> {
                     let unseen = BTreeSet::from([why]);
                     let trace = Trace { unseen, ..Trace::default() };
                     self.guard.covers(Sight { trace, blind: None }, records);
-                    return undone();
+                    return all(self.guard.narrow());
                 }
             };
             let watch = Watch::within(cage);
@@ -232,19 +248,26 @@ impl<M: Map> Map for Guarded<M> {
                 return out;
             }
             if !self.guard.covers(sight, records) {
-                return undone();
+                return all(self.guard.narrow());
             }
             match self.guard.standing(since, records) {
                 Standing::Unchanged => return out,
                 Standing::Touched(path) => restless = Some(path),
-                Standing::Changed(_) => return undone(),
+                Standing::Changed(path) => return all(self.guard.undone(path.display())),
             }
         }
-        if let Some(path) = restless {
-            self.guard.looks.has_moved(path);
-        }
-        undone()
+        all(restless.map_or_else(Outcome::stopped, |path| changing(path.display())))
     }
+}
+
+/// The outcome of work whose compiler is another one each time.
+fn changing(path: impl Display) -> Outcome {
+    let message = format!(
+        "{path} changes again and again while the run is on, and results of a compiler that changes are \
+         not kept; if the compiler writes this file or makes hard links to it, let it work in the folder \
+         that TMPDIR names"
+    );
+    Outcome::Failed(Failure::machine(message))
 }
 
 /// The first of some looks, in words.

@@ -5,20 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::CStr;
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use super::cage::{self, Cage, Cages, Shown};
+use super::supervisor;
 use super::trace::{LIMITS, Look, Property};
 use litmake_base::content::{Stamp, content_of};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::file;
 use litmake_base::records::Records;
+use rustix::thread::CpuSet;
 
 /// The step in which file systems record times.
 const STEP: Duration = Duration::from_millis(10);
@@ -312,6 +315,7 @@ pub enum Standing<'e> {
 pub struct Looks {
     sights: Mutex<Sights>,
     cages: Mutex<Cages>,
+    is_last_round: AtomicBool,
 }
 
 impl Looks {
@@ -384,6 +388,16 @@ impl Looks {
         self.lock().widened.values().find_map(|(_, first)| first.clone())
     }
 
+    /// Says whether compilers are identified again if evidence turns out to be wrong.
+    pub fn set_last_round(&self, is_last: bool) {
+        self.is_last_round.store(is_last, Ordering::Relaxed);
+    }
+
+    /// Whether compilers are not identified again.
+    pub fn is_last_round(&self) -> bool {
+        self.is_last_round.load(Ordering::Relaxed)
+    }
+
     /// The present moment. Work that begins now is guarded by [`Looks::standing`].
     pub fn now(&self) -> Moment {
         Moment(self.lock().changes)
@@ -417,19 +431,14 @@ impl Looks {
         touched.map_or(Standing::Unchanged, Standing::Touched)
     }
 
-    /// Records that evidence about a path cannot be relied on.
-    pub fn has_moved(&self, path: &Path) {
-        self.lock().moved.insert(path.to_path_buf());
-    }
-
     /// A path at which some evidence was found to be wrong.
     pub fn moved(&self) -> Option<PathBuf> {
         self.lock().moved.first().cloned()
     }
 
-    /// Whether some evidence is known to be wrong.
-    pub fn is_moved(&self, evidence: &Evidence) -> bool {
-        self.lock().moved.iter().any(|path| evidence.paths.contains_key(path))
+    /// The path at which some evidence is known to be wrong.
+    pub fn moved_in(&self, evidence: &Evidence) -> Option<PathBuf> {
+        self.lock().moved.iter().find(|path| evidence.paths.contains_key(*path)).cloned()
     }
 }
 
@@ -488,7 +497,7 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
 /// The digest of the content of a file.
 fn content(path: &Path, meta: &Metadata, known: &dyn Records) -> Option<Digest> {
     if path == Path::new("/proc/cpuinfo") {
-        return Some(Digest::of(processor().as_bytes()));
+        return Some(Digest::of(cpuinfo().as_bytes()));
     }
     meta.is_file().then(|| content_of(path, known).ok()).flatten()
 }
@@ -517,11 +526,19 @@ fn below_usr(real: PathBuf) -> PathBuf {
 }
 
 fn names(folder: &Path) -> Option<Digest> {
-    let names: BTreeSet<_> =
-        std::fs::read_dir(folder).ok()?.filter_map(|e| Some(e.ok()?.file_name())).collect();
-    let mut key = Keyer::new("names/1");
-    for name in names {
+    // Programs get to know the kinds with the names.
+    let kind = |entry: &DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_file() => "file",
+        Ok(kind) if kind.is_symlink() || leads(&entry.path()).is_some() => "link",
+        Ok(kind) if kind.is_dir() => "folder",
+        _ => "other",
+    };
+    let names: BTreeMap<_, _> =
+        std::fs::read_dir(folder).ok()?.flatten().map(|e| (e.file_name(), kind(&e))).collect();
+    let mut key = Keyer::new("names/2");
+    for (name, kind) in names {
         key.add("name", name.as_encoded_bytes());
+        key.add("kind", kind.as_bytes());
     }
     Some(key.finish())
 }
@@ -579,11 +596,20 @@ fn value(property: Property) -> Digest {
             let may_use = rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count());
             key.add("count", &may_use.to_le_bytes());
         }
+        Property::Affinity => {
+            let may_use = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+            let all = (0..CpuSet::MAX_CPU).filter(|n| may_use.is_set(*n));
+            key.add("which", format!("{:?}", all.collect::<Vec<_>>()).as_bytes());
+        }
+        Property::Processor => key.add("processor", processor().as_bytes()),
         Property::Limits => {
             for which in LIMITS {
                 let limit = rustix::process::getrlimit(which);
                 key.add("limit", format!("{which:?} {limit:?}").as_bytes());
             }
+            key.add("lowered", format!("{:?}", supervisor::lowered()).as_bytes());
+            let priority = rustix::process::getpriority_process(None);
+            key.add("priority", format!("{priority:?}").as_bytes());
         }
         Property::Namespaces => key.add("granted", cage::granted().as_bytes()),
         Property::Cage => key.add("version", b"1"),
@@ -591,9 +617,19 @@ fn value(property: Property) -> Digest {
     key.finish()
 }
 
-/// A description of this machine's processor and its features.
-pub(super) fn processor() -> String {
+/// The file about the processors, without what changes by itself.
+fn cpuinfo() -> String {
     let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
+    let is_passing = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("cpu mhz") || line.starts_with("bogomips")
+    };
+    text.lines().filter(|line| !is_passing(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A description of this machine's processor and its features.
+fn processor() -> String {
+    let text = cpuinfo();
     let told = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t"];
     let lines: BTreeSet<&str> =
         text.lines().filter(|l| told.iter().any(|t| l.starts_with(t))).collect();
@@ -680,8 +716,8 @@ mod tests {
         std::fs::write(at.join("more"), "").unwrap();
         assert_eq!(standing(looks.now()), Standing::Changed(&at), "a name more in a listed folder");
         assert_eq!(looks.moved(), Some(at.clone()));
-        assert!(looks.is_moved(&evidence));
+        assert_eq!(looks.moved_in(&evidence), Some(at));
         looks.begin_anew();
-        assert!(!looks.is_moved(&evidence));
+        assert_eq!(looks.moved_in(&evidence), None);
     }
 }

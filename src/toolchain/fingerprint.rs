@@ -14,7 +14,7 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
 use super::compile::{self, Compiler};
-use super::evidence::{Evidence, Looks, processor};
+use super::evidence::{Evidence, Looks};
 use super::kernel;
 use super::kind::{self, Kind};
 use super::process::{self, Ended, Request};
@@ -221,10 +221,6 @@ fn of(
     };
     let seen = counted(&evidence);
     let mut key = keyed(&seen);
-    // With such an argument the compiler asks the processor, which is not a file.
-    if profile.args.iter().any(|arg| arg.contains("native")) {
-        key.add("processor", processor().as_bytes());
-    }
     if unseen.iter().flatten().any(Unseen::is_look) {
         key.add("run", &of_this_run().0);
     }

@@ -49,24 +49,58 @@ impl Limits {
     /// tool could ask for a limit of the user's, it gets the same for every user.
     pub fn all(self) -> [(Resource, Rlimit); 5] {
         let limit = |soft, hard| Rlimit { current: Some(soft), maximum: Some(hard) };
-        let usual = |what, soft: u64| {
-            let maximum = process::getrlimit(what).maximum;
-            (what, Rlimit { current: Some(maximum.map_or(soft, |hard| hard.min(soft))), maximum })
-        };
+        let [stack, files] = fixed();
         [
             (Resource::As, limit(self.memory, self.memory)),
             (Resource::Cpu, limit(self.cpu, self.cpu.saturating_add(5))),
             (Resource::Core, limit(0, 0)),
-            usual(Resource::Stack, 8 << 20),
-            usual(Resource::Nofile, 1024),
+            stack,
+            files,
         ]
     }
 }
 
-/// Gives this process the mask of permissions that every tool has. It is a system call alone.
-pub(super) fn set_mask() {
-    process::umask(Mode::from_raw_mode(0o022));
+/// The limits that a tool could ask for and that are the same for every user who has at least these.
+/// gcc raises its stack to the hard limit, and Go's compiler its number of files.
+const FIXED: [(Resource, u64, u64); 2] =
+    [(Resource::Stack, 8 << 20, 64 << 20), (Resource::Nofile, 1024, 4096)];
+
+/// The limits of [`FIXED`], as tools get them here.
+pub(super) fn fixed() -> [(Resource, Rlimit); 2] {
+    FIXED.map(|(what, soft, hard)| {
+        let hard = process::getrlimit(what).maximum.map_or(hard, |own| own.min(hard));
+        (what, Rlimit { current: Some(soft.min(hard)), maximum: Some(hard) })
+    })
 }
+
+/// The limits that a profile decides, unless the user has less.
+const GIVEN: [Resource; 2] = [Resource::As, Resource::Cpu];
+
+/// The limits of which tools may get less here than elsewhere.
+pub(super) fn lowered() -> Vec<(Resource, Rlimit)> {
+    let fixed = fixed().into_iter().zip(FIXED);
+    let fixed = fixed.filter(|((_, limit), (.., hard))| limit.maximum < Some(*hard));
+    let given = GIVEN.map(|what| (what, process::getrlimit(what)));
+    let given = given.into_iter().filter(|(_, limit)| limit.maximum.is_some());
+    fixed.map(|(limit, _)| limit).chain(given).collect()
+}
+
+/// Gives this process what every tool has: the mask of permissions, no open files but its outputs,
+/// and no signals that are ignored. These are system calls alone.
+pub(super) fn settle() {
+    process::umask(Mode::from_raw_mode(0o022));
+    let (first, last) = (3, libc::c_uint::MAX);
+    // SAFETY: neither call has an address.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC);
+        for signal in 1..=SIGNALS {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
+/// The largest number of a signal.
+const SIGNALS: libc::c_int = 64;
 
 /// Declares that this program calls [`asked`] when it starts, so that it can be its own supervisor.
 pub fn is_this_program() {
@@ -209,13 +243,15 @@ impl Task {
         let (own, limits, cage) = (process::getpid(), self.limits, self.cage.clone());
         #[expect(clippy::disallowed_methods, reason = "a supervisor runs the tool it looks after")]
         let mut command = Command::new(&self.tool);
-        command.args(&self.args).stdin(Stdio::null()).process_group(0);
+        command.args(&self.args).stdin(Stdio::null());
         let prepare = move || {
             for (what, limit) in limits.all() {
                 // A limit that is already lower stays.
                 let _ = process::setrlimit(what, limit);
             }
-            set_mask();
+            settle();
+            // Without a terminal that it could ask, and apart from the supervisor.
+            process::setsid()?;
             if let Some(cage) = &cage {
                 cage.enter()?;
             }

@@ -7,6 +7,7 @@
 mod askers;
 mod calls;
 pub(super) mod filter;
+mod native;
 mod places;
 mod unseen;
 
@@ -28,8 +29,11 @@ use serde::{Deserialize, Serialize};
 use super::process::{self, Ended, Request};
 use super::scratch;
 use super::supervisor;
-use calls::{NATIVE, Named, Use, hides, lists, named, opened, peer, property, wants_to_write};
-use places::{Realm, flows, interpreter, realm};
+use calls::{
+    NATIVE, Named, Use, hides, lists, named, opened, peer, property, runs_for_processor,
+    wants_to_write,
+};
+use places::{Realm, flows, interpreter, realm, told_in};
 pub use unseen::Unseen;
 
 /// The kinds of looks at a path.
@@ -58,9 +62,13 @@ pub enum Property {
     System,
     /// The user and the groups.
     User,
-    /// The processors that may be used.
+    /// The number of processors that may be used.
     Processors,
-    /// Those of [`LIMITS`].
+    /// Which processors may be used.
+    Affinity,
+    /// The kind of the processor and its features.
+    Processor,
+    /// Those of [`LIMITS`], limits that are lower than usual, and the priority.
     Limits,
     /// The means by which the system grants or denies namespaces.
     Namespaces,
@@ -75,7 +83,9 @@ impl Property {
             Property::System => "(the name and the kernel of the machine)",
             Property::User => "(the user)",
             Property::Processors => "(the number of processors)",
-            Property::Limits => "(the limits of the process)",
+            Property::Affinity => "(the processors that it may use)",
+            Property::Processor => "(the kind of the processor)",
+            Property::Limits => "(the limits and the priority of the process)",
             Property::Namespaces => "(the namespaces that the system grants)",
             Property::Cage => "(the namespaces in which it runs)",
         }
@@ -83,8 +93,19 @@ impl Property {
 }
 
 /// The limits that tools ask for and that litmake leaves as they are.
-pub(super) const LIMITS: [Resource; 4] =
-    [Resource::Fsize, Resource::Data, Resource::Nproc, Resource::Memlock];
+pub(super) const LIMITS: [Resource; 11] = [
+    Resource::Fsize,
+    Resource::Data,
+    Resource::Nproc,
+    Resource::Memlock,
+    Resource::Rss,
+    Resource::Locks,
+    Resource::Sigpending,
+    Resource::Msgqueue,
+    Resource::Nice,
+    Resource::Rtprio,
+    Resource::Rttime,
+];
 
 /// The looks of programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +196,7 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
     // SAFETY: between fork and exec there are only system calls.
     unsafe {
         command.pre_exec(|| {
-            supervisor::set_mask();
+            supervisor::settle();
             match ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
                 -1 => Err(io::Error::last_os_error()),
                 _ => Ok(()),
@@ -193,6 +214,9 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
         let watchdog = scope.spawn(move || end_late(root, request, &wait));
         // Only the thread that started a program may trace it.
         let mut follower = Follower::new(root, request.program, own, Stops::All);
+        // The call that runs the program comes before the first stop.
+        let args = request.args.iter().map(String::as_bytes);
+        follower.trace.asked.extend(native::asks_processor(args, request.dir));
         let status = follower.follow();
         drop(done);
         let late = watchdog.join().unwrap_or(None);
@@ -281,10 +305,6 @@ impl Call {
 
 /// The errors by which a change is refused that could be made elsewhere, or by another user.
 const REFUSED: [c_int; 4] = [libc::EROFS, libc::EXDEV, libc::EPERM, libc::EACCES];
-
-fn connects(result: i64) -> bool {
-    result == 0 || result == -i64::from(libc::EINPROGRESS)
-}
 
 /// The calls at which threads stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -453,12 +473,15 @@ impl Follower {
             libc::PTRACE_SYSCALL_INFO_ENTRY => {
                 // SAFETY: `op` says which member is valid.
                 let entry = unsafe { info.u.entry };
-                self.threads.insert(pid, Some(Call::read(pid, entry.nr, entry.args)));
+                let call = Call::read(pid, entry.nr, entry.args);
+                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
+                self.threads.insert(pid, Some(call));
             }
             libc::PTRACE_SYSCALL_INFO_SECCOMP => {
                 // SAFETY: as above.
                 let entry = unsafe { info.u.seccomp };
                 let call = Call::read(pid, entry.nr, entry.args);
+                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
                 if call.end_matters(pid) {
                     self.threads.insert(pid, Some(call));
                 } else {
@@ -492,16 +515,21 @@ impl Follower {
                     self.look(path, Look::Attributes, false);
                 }
             }
-            libc::SYS_connect if result.is_some_and(connects) => {
+            // A path that is missing is evidence; any other answer comes from elsewhere.
+            libc::SYS_connect if result != Some(-i64::from(libc::ENOENT)) => {
                 let peer = peer(pid, args[1], args[2]);
+                self.trace.unseen.insert(Unseen::Program(peer));
+            }
+            libc::SYS_sendto if args[4] != 0 => {
+                let peer = peer(pid, args[4], args[5]);
                 self.trace.unseen.insert(Unseen::Program(peer));
             }
             _ => {}
         }
         self.trace.asked.extend(property(pid, number, &args));
-        if let Some(hidden) = hides(pid, number, &args).filter(|_| result >= Some(0)) {
-            self.trace.unseen.insert(hidden);
-        }
+        let hidden = hides(pid, number, &args);
+        let counts = |hidden: &Unseen| result >= Some(0) || matches!(hidden, Unseen::Program(_));
+        self.trace.unseen.extend(hidden.filter(counts));
         let is_refused = |errno: &c_int| result == Some(-i64::from(*errno));
         let is_refused = REFUSED.iter().any(is_refused) || wants_to_write(number, &args);
         for (Named { path, used }, before) in named {
@@ -551,7 +579,10 @@ impl Follower {
         let makes = writes || has(libc::O_CREAT | libc::O_TRUNC);
         match (has(libc::O_PATH), makes) {
             (true, _) => self.look(path, Look::Kind, false),
-            (_, false) => self.look(path, Look::Content, false),
+            (_, false) => {
+                self.trace.asked.extend(native::asks_processor_in(&path));
+                self.look(path, Look::Content, false);
+            }
             (_, true) => {
                 if reads && existed {
                     self.look(path.clone(), Look::Content, false);
@@ -579,6 +610,9 @@ impl Follower {
         for _ in 0..4 {
             let Some(path) = next.take() else { return };
             next = interpreter(&path);
+            if askers::tells_time(&path) {
+                self.trace.unseen.insert(Unseen::Clock);
+            }
             let path = self.plain(path);
             self.look(path, Look::Content, false);
         }
@@ -604,7 +638,10 @@ impl Follower {
             return;
         }
         match realm(&path, look) {
-            Realm::Process => return,
+            Realm::Process => {
+                self.trace.asked.extend(told_in(&path));
+                return;
+            }
             Realm::Passing => {
                 self.trace.unseen.insert(Unseen::Machine(path));
                 return;

@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use litmake::engine::store::{Store, StoreOptions};
 use litmake::profile::Profiles;
@@ -141,6 +141,24 @@ const LOOKS: &[(&str, &str, Change, Change)] = &[
         "[ \"$(ls %/all)\" = two ]",
         |p| p.write("all/one", ""),
         |p| std::fs::rename(p.path("all/one"), p.path("all/two")).unwrap(),
+    ),
+    (
+        "a link in the place of a file, in a listed folder",
+        "[ \"$(find %/all -type l)\" ]",
+        |p| p.write("all/one", "x"),
+        |p| p.link("all/one", std::path::Path::new("/etc/passwd")),
+    ),
+    (
+        "the way through the root of the process",
+        "[ -e /proc/self/root%/on ]",
+        |_| {},
+        |p| p.write("on", ""),
+    ),
+    (
+        "the way through an open folder",
+        "(exec 5< %/; [ -e /dev/fd/5/on ])",
+        |_| {},
+        |p| p.write("on", ""),
     ),
     (
         "a pipe in the place of a file",
@@ -313,6 +331,12 @@ fn compilers_run_in_cages() {
     let told = place.run("cache");
     assert_eq!(told.status, 1, "it still runs in a cage: {}", told.said);
     assert!(!told.said.contains("may depend on"), "{}", told.said);
+    // All folders have the same permissions there, which are no evidence.
+    folder(&place, "all");
+    mode(&place, "all", 0o700);
+    let usual = "[ \"$(stat -t %/all | cut -d' ' -f4)\" = 41ed ]";
+    place.write("cc.sh", &wrong_if(&format!("{around} {usual}")));
+    assert_eq!(place.run("cache").status, 1);
     place.write("cc.sh", &wrong_if(&format!("{around} {inside}")));
     // Where none are granted, the same compiler gives something else, under another key.
     let denied = |cache: &str| {
@@ -456,6 +480,21 @@ fn what_python_asks_of_files() {
         },
         &|p| p.link("on", &p.path("two")),
     );
+    const LIBRARY: &str = "__import__('ctypes').CDLL(None)";
+    let call = |call: &str| script(&format!("{LIBRARY}.{call}"));
+    for (what, script) in [
+        ("chmod", call("chmod(b'%/on', 0o644) == 0")),
+        ("truncate", call("truncate(b'%/on', 0) == 0")),
+        ("inotify", call(&format!("inotify_add_watch({LIBRARY}.inotify_init(), b'%/on', 2) >= 0"))),
+    ] {
+        let before = |p: &Place| p.write("cc.sh", &script);
+        is_seen(what, WRAPPED, &before, &|p| p.write("on", ""));
+    }
+    let server = script("__import__('socket').socket(1).connect_ex('%/line') == 0");
+    let line = OnceLock::new();
+    is_seen("a server that appears", WRAPPED, &|p| p.write("cc.sh", &server), &|p| {
+        line.set(UnixListener::bind(p.path("line")).unwrap()).unwrap();
+    });
     let attribute = script("'user.on' in os.listxattr('%/on')");
     let give = |p: &Place| {
         let set = "import os, sys; os.setxattr(sys.argv[1], 'user.on', b'1')";
@@ -542,8 +581,41 @@ fn under(place: &Place, front: &[&str], cache: &str) -> (i32, String) {
 
 #[test]
 fn properties_of_the_process() {
-    for (what, condition, front) in [
+    let cpuinfo = "cat /proc/cpuinfo /proc/cpuinfo > all; chmod 444 all; mount --bind all /proc/cpuinfo; exec \"$@\"";
+    for (n, (what, condition, front)) in [
         ("processors", "[ \"$(nproc)\" = 1 ]", vec!["taskset", "-c", "0"]),
+        (
+            "processors, from a file about the process",
+            "grep -q '^Cpus_allowed_list:.0$' /proc/self/status",
+            vec!["taskset", "-c", "0"],
+        ),
+        (
+            "processors, from a file about the machine",
+            "[ \"$(grep -c ^processor /proc/cpuinfo)\" -gt \"$(nproc)\" ]",
+            vec!["unshare", "-m", "sh", "-c", cpuinfo, "sh"],
+        ),
+        ("priority", "[ \"$(nice)\" = 10 ]", vec!["nice", "-n", "10"]),
+        ("an open file", "(: <&3) 2> /dev/null", vec!["sh", "-c", "exec \"$@\" 3< p.yaml", "sh"]),
+        (
+            "an ignored signal",
+            "[ \"$(bash -c trap)\" ]",
+            vec!["sh", "-c", "trap '' USR1; exec \"$@\"", "sh"],
+        ),
+        (
+            "a limit that cannot be raised",
+            "[ \"$(ulimit -Hs)\" = 16384 ]",
+            vec!["sh", "-c", "ulimit -Ss 8192; ulimit -Hs 16384; exec \"$@\"", "sh"],
+        ),
+        (
+            "a limit of memory",
+            "[ \"$(ulimit -v)\" = 3000000 ]",
+            vec!["sh", "-c", "ulimit -v 3000000; exec \"$@\"", "sh"],
+        ),
+        (
+            "limit of signals, from a file about the process",
+            "grep -q '^Max pending signals  *77 ' /proc/self/limits",
+            vec!["bash", "-c", "ulimit -i 77; exec \"$@\"", "sh"],
+        ),
         ("umask", "[ \"$(umask)\" = 0077 ]", vec!["sh", "-c", "umask 077; exec \"$@\"", "sh"]),
         (
             "limit",
@@ -565,26 +637,81 @@ fn properties_of_the_process() {
             "[ \"$(uname -n)\" = other ]",
             vec!["unshare", "-u", "sh", "-c", "hostname other; exec \"$@\"", "sh"],
         ),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         if !here(front[0]) {
             continue;
         }
-        for script in [wrong_if(condition), wrong_later_if(condition)] {
-            let place = Place::new(WRAPPED);
-            place.write("cc.sh", &script);
-            let plain = ["env"];
-            let first = under(&place, &plain, "cache");
-            assert_eq!(first.0, 0, "{what}: {}", first.1);
-            assert_eq!(under(&place, &plain, "cache"), first, "{what}");
-            let cached = under(&place, &front, "cache");
-            assert_eq!(cached, under(&place, &front, "fresh"), "{what}");
+        // One half is asked for where the compiler is identified, the other for a test alone.
+        let place = Place::new(WRAPPED);
+        place.write(
+            "cc.sh",
+            &if n % 2 == 0 { wrong_if(condition) } else { wrong_later_if(condition) },
+        );
+        let plain = ["env"];
+        let first = under(&place, &plain, "cache");
+        assert_eq!(first.0, 0, "{what}: {}", first.1);
+        assert_eq!(under(&place, &plain, "cache"), first, "{what}");
+        let cached = under(&place, &front, "cache");
+        assert_eq!(cached, under(&place, &front, "fresh"), "{what}");
+    }
+}
+
+/// As many processors, and others.
+#[test]
+fn the_processors_that_may_be_used() {
+    let are_two = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    let two = are_two.then_some(()).ok_or("there is one");
+    if !here("taskset") || litmake_needs::need("two processors", two).is_none() {
+        return;
+    }
+    let place = Place::new(WRAPPED);
+    place.write("cc.sh", &wrong_if("taskset -p $$ | grep -q ' 2$'"));
+    let (first, second) = (["taskset", "-c", "0"], ["taskset", "-c", "1"]);
+    assert_eq!(under(&place, &first, "cache").0, 0);
+    assert_eq!(under(&place, &second, "cache").0, 1);
+    assert_eq!(under(&place, &first, "cache").0, 0);
+}
+
+/// The kind of the processor is in the key of a compiler that makes code for it, wherever it is told to.
+#[test]
+fn the_kind_of_the_processor_where_code_is_made_for_it() {
+    for (compiler, is_asked) in [
+        ("gcc -O2", false),
+        ("/usr/bin/gcc -march=native", true),
+        ("gcc -march=native", true),
+        ("gcc @%/more", true),
+        ("clang-16 --config=%/my.cfg", true),
+    ] {
+        if !here(compiler.split(' ').next().unwrap()) {
+            continue;
         }
+        let place = Place::new(WRAPPED);
+        place.write("my.cfg", "-mtune=native\n");
+        place.write("more", "-mtune=native\n");
+        place.write("cc.sh", &format!("#!/bin/sh\nexec {compiler} \"$@\"\n"));
+        assert_eq!(place.run("cache").status, 0);
+        let other = "sed 's/^flags.*/& other/' /proc/cpuinfo > all; chmod 444 all; mount --bind all /proc/cpuinfo; exec \"$@\"";
+        let inner = place.command("cache", &["--dry-run"]);
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", other, "sh"]).arg(inner.get_program());
+        let out = command.args(inner.get_args()).current_dir(place.0.dir()).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{compiler}: {out:?}");
+        assert_eq!(!said.contains("nothing to run"), is_asked, "{compiler}: {said}");
     }
 }
 
 #[test]
 fn what_cannot_be_followed_is_said_once() {
     for (command, expected) in [
+        ("date > /dev/null", "the time of day"),
+        (
+            "python3 -c 'import socket; socket.socket(2, 2).sendto(b\"?\", (\"127.0.0.1\", 9))'",
+            "another program, at 127.0.0.1 port 9",
+        ),
         ("unshare -m true", "files in a mount namespace of its own"),
         ("bwrap --dev-bind / / true", "files in a mount namespace of its own"),
         ("chroot / true", "files below a root of its own"),

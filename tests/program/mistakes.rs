@@ -96,3 +96,13 @@ fn the_usage_has_only_what_is_required() {
     assert!(status == 2 && err.contains("Usage: litmake explain <PIPELINE>"), "{err}");
     assert!(!err.contains("--cache"), "{err}");
 }
+
+/// A report is read as a whole, so there is a limit.
+#[test]
+fn a_report_that_is_too_large_is_not_read() {
+    let s = Scratch::with(&[("large.json", "")]);
+    let file = std::fs::File::options().write(true).open(s.path("large.json")).unwrap();
+    file.set_len((256 << 20) + 1).unwrap();
+    let (status, said) = s.litmake(&["report", "table", "large.json"]);
+    assert!(status == 2 && said.contains("larger than 256 MiB"), "{said}");
+}

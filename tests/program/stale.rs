@@ -422,7 +422,7 @@ fn a_wrapper_with_a_cache_of_its_own() {
     assert_eq!(place.run("cache").status, 0);
     // What ccache kept before litmake looked at it the first time is refused, or right.
     let told = place.run("other");
-    assert!(told.status == 0 || told.said.contains("changes again and again"), "{}", told.said);
+    assert!(told.status == 0 || told.report.contains("changes again and again"), "{}", told.said);
     if here("strace") {
         std::thread::sleep(std::time::Duration::from_millis(300));
         assert_eq!(place.run("cache").status, 0);
@@ -541,22 +541,42 @@ fn who_cannot_be_seen_is_named_once() {
     assert!(!named.run("cache").said.contains(&line), "whoever names inputs answers for them");
 }
 
-/// A compiler that exchanges itself whenever it is used is another one each time.
+/// A compiler that exchanges itself or makes links to its files whenever it is used is another one each
+/// time. The results of the others count.
 #[test]
 fn a_compiler_that_never_stays_the_same_is_one_error() {
-    let place = Place::new(WRAPPED);
-    let script = "#!/bin/sh
-if grep -q 'store.*seq_cst' test.c 2>/dev/null; then echo '#' >> %/new; cp %/new %/newer; mv %/newer %/flags; fi
+    let exchanges = "echo '#' >> %/new; cp %/new %/newer; mv %/newer %/flags";
+    let links = "ln -f %/flags %/link";
+    for change in [exchanges, links] {
+        let place = Place::new(WRAPPED);
+        let both = PIPELINE.replace(
+            "- { name: code, compile: { from: tests, profile: mine } }",
+            "- { name: code, matrix: { p: [mine, other] }, compile: { from: tests, profile: '${p}' } }",
+        );
+        place.write("p.yaml", &both);
+        place.write(
+            "profiles/other.yaml",
+            "name: other\narch: X86_64\ncompiler: gcc\nargs: [-O2]\n",
+        );
+        place.write("flags", "");
+        place.write("new", "");
+        let script = format!(
+            "#!/bin/sh
+if grep -q 'store.*seq_cst' test.c 2>/dev/null; then {change}; fi
 cat %/flags > /dev/null
 exec gcc \"$@\"
-";
-    place.write("flags", "");
-    place.write("new", "");
-    place.write("cc.sh", script);
-    let told = place.run("cache");
-    assert_eq!(told.status, 3, "{}", told.said);
-    let error = "flags changes again and again while the run is on";
-    assert_eq!(told.said.matches(error).count(), 1, "{}", told.said);
+"
+        );
+        place.write("cc.sh", &script);
+        let told = place.run("cache");
+        assert_eq!(told.status, 3, "{}", told.said);
+        let report: serde_json::Value = serde_json::from_str(&told.report).unwrap();
+        assert_eq!(report["verdict"]["judged"], 1, "{}", told.report);
+        let errors = report["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 1, "{}", told.report);
+        let message = errors[0]["message"].as_str().unwrap();
+        assert!(message.contains("flags changes again and again while the run is on"), "{message}");
+    }
 }
 
 /// Commands that make a pipeline of their own go on where a compiler looks further for some tests, or does not work in

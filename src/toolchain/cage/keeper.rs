@@ -165,7 +165,8 @@ fn show(path: &Path, shown: Shown) -> io::Result<Option<PathBuf>> {
             left.extend(parts(&to));
             at.pop();
         } else if meta.is_dir() {
-            show_folder(&at, &meta)?;
+            // The mask gives all folders the same permissions.
+            unless_there(fs::create_dir(&at))?;
         } else {
             show_file(&at)?;
         }
@@ -174,13 +175,6 @@ fn show(path: &Path, shown: Shown) -> io::Result<Option<PathBuf>> {
         show_names(&at)?;
     }
     Ok(Some(at))
-}
-
-fn show_folder(at: &Path, meta: &fs::Metadata) -> io::Result<()> {
-    match fs::create_dir(at) {
-        Ok(()) => fs::set_permissions(at, PermissionsExt::from_mode(meta.permissions().mode())),
-        done => unless_there(done),
-    }
 }
 
 /// Shows a file, or whatever else is no folder and no link.

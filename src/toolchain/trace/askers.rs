@@ -6,6 +6,8 @@
 //!
 //! It does not know what is recorded of them.
 
+use std::path::Path;
+
 use libc::{c_long, pid_t};
 
 use super::Look;
@@ -97,16 +99,34 @@ pub fn program(pid: pid_t) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
-/// What a program may use of a file's times, owner and inode.
-fn used_by(program: &str) -> Option<Look> {
-    let is_version = |c: char| c.is_ascii_digit() || c == '.';
-    let name = program.trim_end_matches(is_version).trim_end_matches('-');
-    let is_part = |part: &str| {
+/// Whether a process runs a part of a compiler.
+pub fn is_compiler(pid: pid_t) -> bool {
+    program(pid).is_some_and(|name| is_part(&name))
+}
+
+/// Whether a program tells the time of day. Others that ask for it do so without a system call.
+pub fn tells_time(program: &Path) -> bool {
+    program.file_name() == Some("date".as_ref())
+}
+
+/// Whether a program is a part of a compiler, for some target and of some version.
+fn is_part(program: &str) -> bool {
+    let name = without_version(program);
+    let is = |part: &str| {
         name.strip_suffix(part).is_some_and(|target| target.is_empty() || target.ends_with('-'))
     };
-    match name {
-        _ if COMPILERS.iter().any(|part| is_part(part)) || TEXTS.contains(&name) => None,
-        _ if SHELLS.contains(&name) => Some(Look::Owner),
+    COMPILERS.into_iter().any(is)
+}
+
+fn without_version(program: &str) -> &str {
+    program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-')
+}
+
+/// What a program may use of a file's times, owner and inode.
+fn used_by(program: &str) -> Option<Look> {
+    match without_version(program) {
+        name if is_part(program) || TEXTS.contains(&name) => None,
+        name if SHELLS.contains(&name) => Some(Look::Owner),
         _ => Some(Look::Identity),
     }
 }

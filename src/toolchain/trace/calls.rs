@@ -3,13 +3,14 @@
 //!
 //! It does not know what is recorded of them.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use libc::{c_int, c_long, c_void, pid_t};
 
-use super::{LIMITS, Look, Property, Unseen, askers};
+use super::native::asks_processor;
+use super::{LIMITS, Look, Property, Unseen, askers, supervisor};
 
 /// The largest length of a path in bytes.
 const PATH_MAX: usize = 4096;
@@ -52,6 +53,7 @@ pub const CALLS: &[c_long] = &[
     libc::SYS_utimensat,
     libc::SYS_getdents64,
     libc::SYS_connect,
+    libc::SYS_sendto,
     libc::SYS_uname,
     libc::SYS_getuid,
     libc::SYS_geteuid,
@@ -73,6 +75,19 @@ pub const CALLS: &[c_long] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_shmget,
     libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_mq_open,
+    libc::SYS_getpriority,
+    libc::SYS_truncate,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_inotify_add_watch,
+    libc::SYS_name_to_handle_at,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_open,
     #[cfg(target_arch = "x86_64")]
@@ -105,6 +120,12 @@ pub const CALLS: &[c_long] = &[
     libc::SYS_utime,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_getdents,
     #[cfg(target_arch = "x86_64")]
@@ -162,7 +183,25 @@ pub fn named(pid: pid_t, number: c_long, args: &[u64; 6]) -> Vec<Named> {
         }
         libc::SYS_execve => vec![((None, 0), Use::Runs)],
         libc::SYS_execveat => vec![((Some(0), 1), Use::Runs)],
-        libc::SYS_mkdirat | libc::SYS_mknodat => vec![((Some(0), 1), Use::Makes)],
+        libc::SYS_mkdirat
+        | libc::SYS_mknodat
+        | libc::SYS_fchmodat
+        | libc::SYS_fchmodat2
+        | libc::SYS_fchownat => vec![((Some(0), 1), Use::Makes)],
+        libc::SYS_truncate
+        | libc::SYS_setxattr
+        | libc::SYS_lsetxattr
+        | libc::SYS_removexattr
+        | libc::SYS_lremovexattr => vec![((None, 0), Use::Makes)],
+        libc::SYS_inotify_add_watch => vec![((None, 1), Use::Looks(Look::Kind))],
+        libc::SYS_name_to_handle_at => vec![((Some(0), 1), Use::Looks(Look::Kind))],
+        libc::SYS_connect => {
+            let path = socket(pid, args[1], args[2]);
+            return path
+                .into_iter()
+                .map(|path| Named { path, used: Use::Looks(Look::Kind) })
+                .collect();
+        }
         libc::SYS_symlinkat => vec![((Some(1), 2), Use::Makes)],
         libc::SYS_linkat => {
             vec![((Some(0), 1), Use::Looks(Look::Link)), ((Some(2), 3), Use::Makes)]
@@ -204,9 +243,13 @@ mod old {
             libc::SYS_creat => first(Use::Opens(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC)),
             libc::SYS_stat | libc::SYS_access => first(Use::Looks(Look::Kind)),
             libc::SYS_lstat | libc::SYS_readlink => first(Use::Looks(Look::Link)),
-            libc::SYS_mkdir | libc::SYS_mknod | libc::SYS_utime | libc::SYS_utimes => {
-                first(Use::Makes)
-            }
+            libc::SYS_mkdir
+            | libc::SYS_mknod
+            | libc::SYS_utime
+            | libc::SYS_utimes
+            | libc::SYS_chmod
+            | libc::SYS_chown
+            | libc::SYS_lchown => first(Use::Makes),
             libc::SYS_symlink => vec![((None, 1), Use::Makes)],
             libc::SYS_unlink | libc::SYS_rmdir => first(Use::Removes),
             libc::SYS_link => {
@@ -255,6 +298,7 @@ pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property>
         libc::SYS_prlimit64 => limit(args[1]),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_getrlimit => limit(args[0]),
+        libc::SYS_getpriority => Some(Property::Limits),
         libc::SYS_uname => Some(Property::System),
         libc::SYS_getuid
         | libc::SYS_geteuid
@@ -263,14 +307,60 @@ pub fn property(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property>
         | libc::SYS_getresuid
         | libc::SYS_getresgid
         | libc::SYS_getgroups => (!is_dash(pid)).then_some(Property::User),
-        libc::SYS_sched_getaffinity => Some(Property::Processors),
+        // Compilers count them, to know how many threads to start.
+        libc::SYS_sched_getaffinity if askers::is_compiler(pid) => Some(Property::Processors),
+        libc::SYS_sched_getaffinity => Some(Property::Affinity),
         _ => None,
     }
 }
 
+/// The kind of the processor, if a call runs a program that is told to make code for it. It is asked
+/// before the call, because an exec removes the arguments.
+pub fn runs_for_processor(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Property> {
+    let address = match number {
+        libc::SYS_execve => args[1],
+        libc::SYS_execveat => args[2],
+        _ => return None,
+    };
+    asks_processor(arguments(pid, address).iter(), &working(pid)?)
+}
+
 /// A limit that a call asks for, if it can decide something and litmake does not set it itself.
 fn limit(which: u64) -> Option<Property> {
-    LIMITS.iter().any(|known| *known as u64 == which).then_some(Property::Limits)
+    let is_own = LIMITS.iter().any(|known| *known as u64 == which);
+    let is_lowered = || supervisor::lowered().iter().any(|(known, _)| *known as u64 == which);
+    (is_own || is_lowered()).then_some(Property::Limits)
+}
+
+/// The arguments of a program that is about to run.
+fn arguments(pid: pid_t, address: u64) -> Vec<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut address = address;
+    loop {
+        let page = (PAGE - address % PAGE) as usize;
+        let bytes = memory(pid, address, page);
+        for pointer in bytes.chunks_exact(8) {
+            let pointer = pointer.try_into().map_or(0, u64::from_ne_bytes);
+            match text(pid, pointer) {
+                Some(arg) if out.len() < MAX_ARGUMENTS => out.push(arg),
+                _ => return out,
+            }
+        }
+        if bytes.len() < page {
+            return out;
+        }
+        address += page as u64;
+    }
+}
+
+/// The number of arguments that are read.
+const MAX_ARGUMENTS: usize = 10_000;
+
+/// The size in which memory is read: what follows may not exist.
+const PAGE: u64 = 4096;
+
+fn working(pid: pid_t) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Whether a process runs Debian's `sh`. It asks who its user is when it starts, and has no variable that
@@ -293,7 +383,7 @@ pub fn hides(pid: pid_t, number: c_long, args: &[u64; 6]) -> Option<Unseen> {
         libc::SYS_mount | libc::SYS_move_mount => return files("files that it mounts itself"),
         libc::SYS_io_uring_setup => return files("files that are read through io_uring"),
         libc::SYS_open_by_handle_at => return files("files that it opens by their handles"),
-        libc::SYS_shmget | libc::SYS_msgget => {
+        libc::SYS_shmget | libc::SYS_msgget | libc::SYS_semget | libc::SYS_mq_open => {
             return Some(Unseen::Program("through shared memory".into()));
         }
         _ => 0,
@@ -319,13 +409,34 @@ fn at(pid: pid_t, folder: u64, address: u64) -> Option<PathBuf> {
     if let Ok(inner) = path.strip_prefix("/") {
         // A program may have a root of its own.
         let root = std::fs::read_link(format!("/proc/{pid}/root")).unwrap_or("/".into());
-        return Some(root.join(inner));
+        return Some(through_own(pid, root.join(inner)));
     }
     let folder = match folder as i32 {
         libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
         fd => format!("/proc/{pid}/fd/{fd}"),
     };
     Some(std::fs::read_link(folder).ok()?.join(path))
+}
+
+/// A path that leads through a link about the process itself, such as `/proc/self/root` and `/dev/fd/3`,
+/// as one that leads to the same from elsewhere.
+fn through_own(pid: pid_t, path: PathBuf) -> PathBuf {
+    let text: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    let (link, parts) = match text[..] {
+        [_, "dev", "fd", fd, _, ..] => (format!("/proc/{pid}/fd/{fd}"), 4),
+        [_, "proc", "self" | "thread-self", "fd", fd, _, ..] => (format!("/proc/{pid}/fd/{fd}"), 5),
+        [_, "proc", "self" | "thread-self", link @ ("root" | "cwd"), _, ..] => {
+            (format!("/proc/{pid}/{link}"), 4)
+        }
+        [_, "proc", other, link @ ("root" | "cwd"), _, ..]
+            if other.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            (format!("/proc/{other}/{link}"), 4)
+        }
+        _ => return path,
+    };
+    let Ok(to) = std::fs::read_link(link) else { return path };
+    path.iter().skip(parts).fold(to, |to, part| to.join(part))
 }
 
 /// The readable bytes at an address of another process.
@@ -339,12 +450,12 @@ pub fn memory(pid: pid_t, address: u64, length: usize) -> Vec<u8> {
     out
 }
 
-/// A text that ends with a zero. It is read page by page, because the next page may not exist.
+/// A text that ends with a zero. It is read page by page.
 fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut address = address;
     while address != 0 && out.len() < PATH_MAX {
-        let page = 4096 - address % 4096;
+        let page = PAGE - address % PAGE;
         let bytes = memory(pid, address, page as usize);
         if bytes.is_empty() {
             return None;
@@ -359,12 +470,25 @@ fn text(pid: pid_t, address: u64) -> Option<Vec<u8>> {
     None
 }
 
+/// The path of the socket at an address, if it has one.
+fn socket(pid: pid_t, address: u64, length: u64) -> Option<PathBuf> {
+    let (family, bytes) = family(pid, address, length);
+    let name = bytes.get(2..).filter(|_| family == libc::AF_UNIX)?;
+    let name = name.split(|byte| *byte == 0).next().filter(|name| !name.is_empty())?;
+    Some(working(pid)?.join(OsStr::from_bytes(name)))
+}
+
+/// The address of a socket, and its family.
+fn family(pid: pid_t, address: u64, length: u64) -> (c_int, Vec<u8>) {
+    let bytes = memory(pid, address, length.min(256) as usize);
+    (bytes.get(..2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]])).into(), bytes)
+}
+
 /// The program that another program connects to, for people.
 pub fn peer(pid: pid_t, address: u64, length: u64) -> String {
-    let bytes = memory(pid, address, length.min(256) as usize);
-    let family = bytes.get(..2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
+    let (family, bytes) = family(pid, address, length);
     let port = bytes.get(2..4).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
-    match (i32::from(family), bytes.get(4..8)) {
+    match (family, bytes.get(4..8)) {
         (libc::AF_INET, Some([a, b, c, d])) => {
             format!("at {a}.{b}.{c}.{d} port {port}")
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use litmake_base::file;
 
-use super::{Look, Unseen};
+use super::{Look, Property, Unseen};
 
 /// For how long what is at a path is what it is.
 pub enum Realm {
@@ -29,12 +29,28 @@ pub fn realm(path: &Path, look: Look) -> Realm {
     let Ok(inner) = path.strip_prefix("/proc") else { return Realm::Lasting };
     let mut parts = inner.iter().filter_map(|part| part.to_str());
     match (parts.next(), parts.next(), parts.next()) {
+        // A program inherits these from litmake, which has the same in its own file.
+        (
+            Some("self"),
+            Some("coredump_filter" | "loginuid" | "oom_score_adj" | "personality"),
+            None,
+        ) => Realm::Lasting,
         (Some("sys"), Some("kernel"), Some("random")) => Realm::Passing,
         (None, ..) if look != Look::Names => Realm::Lasting,
         (Some("sys" | "cpuinfo" | "version" | "filesystems"), ..) => Realm::Lasting,
         (Some("self" | "thread-self"), ..) => Realm::Process,
         (Some(name), ..) if name.bytes().all(|b| b.is_ascii_digit()) => Realm::Process,
         _ => Realm::Passing,
+    }
+}
+
+/// The properties of a process that a file about it in `/proc` has.
+pub fn told_in(path: &Path) -> &'static [Property] {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("status") => &[Property::User, Property::Affinity],
+        Some("limits") => &[Property::Limits],
+        Some("stat") => &[Property::Limits],
+        _ => &[],
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Unseen {
     Device(PathBuf),
     /// It reads a file that says how busy the machine is.
     Machine(PathBuf),
+    /// It asks for the time of day.
+    Clock,
     /// It asks when files were last read.
     LastRead,
     /// It reads at this path what it wrote there itself.
@@ -33,7 +35,7 @@ pub enum Unseen {
 impl Unseen {
     /// Whether it did look at what is no evidence. So its results say nothing about the next run.
     pub fn is_look(&self) -> bool {
-        matches!(self, Unseen::Program(_) | Unseen::Files(_) | Unseen::Device(_))
+        matches!(self, Unseen::Program(_) | Unseen::Files(_) | Unseen::Device(_) | Unseen::Clock)
     }
 
     /// Whether it keeps something at a path or in a folder above.
@@ -50,6 +52,7 @@ impl fmt::Display for Unseen {
             Unseen::Files(files) => f.write_str(files),
             Unseen::Device(path) => write!(f, "the device {}", path.display()),
             Unseen::Machine(path) => write!(f, "the state of the machine in {}", path.display()),
+            Unseen::Clock => f.write_str("the time of day"),
             Unseen::LastRead => f.write_str("the times at which files were last read"),
             Unseen::Keeps(place) => write!(f, "what it keeps itself in {}", place.display()),
             Unseen::Restless(first) => {
