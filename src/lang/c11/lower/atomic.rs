@@ -446,17 +446,8 @@ impl Lower<'_> {
         if self.fences(&b, name, args, order, reach)? {
             return Ok(self.b.void());
         }
-        match b.action {
-            Action::LockFree => return Ok(self.b.constant(ValueType::Bool, 1)),
-            Action::KillDependency => return self.expr(&args[0]),
-            Action::Expect => {
-                let value = self.expr(&args[0])?;
-                self.expr(&args[1])?;
-                return self.convert(&value, &LONG);
-            }
-            Action::Copy => return self.copy(args, span),
-            Action::Fill => return self.fill_bytes(args, span),
-            _ => {}
+        if let Some(value) = self.on_no_object(b.action, args, span)? {
+            return Ok(value);
         }
         // Operands are evaluated in any order; they are named here from left to right.
         let mut values: SmallVec<[Value; 4]> = SmallVec::new();
@@ -547,6 +538,22 @@ impl Lower<'_> {
         let v = self.convert(&v, &ty)?;
         let old = self.rmw(addr, object, tags, &[&v], span, &mut |_, _| Ok(v.clone()))?;
         if indirect { self.put(&values[2], &old, args[2].span) } else { Ok(old) }
+    }
+
+    /// The result of a function that has no atomic object; `None` for the others.
+    fn on_no_object(&mut self, action: Action, args: &[Expr], span: Span) -> Result<Option<Value>> {
+        Ok(Some(match action {
+            Action::LockFree => self.b.constant(ValueType::Bool, 1),
+            Action::KillDependency => self.expr(&args[0])?,
+            Action::Expect => {
+                let value = self.expr(&args[0])?;
+                self.expr(&args[1])?;
+                self.convert(&value, &LONG)?
+            }
+            Action::Copy => self.copy(args, span)?,
+            Action::Fill => self.fill_bytes(args, span)?,
+            _ => return Ok(None),
+        }))
     }
 
     /// Whether a compare-exchange is weak: by its name, or by an argument.
