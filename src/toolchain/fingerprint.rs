@@ -305,14 +305,18 @@ pub fn probe_test(profile: &Profile) -> Result<Test, Failure> {
 /// The kind of a compiler, and whether it compiles the probe. What it makes of a probe in C tells its kind; others are
 /// asked before.
 fn tried(profile: &Profile, program: &Path, watched: &Watched) -> (Option<Kind>, bool) {
-    if matches!(profile.language, Language::C | Language::Cpp | Language::Kernel)
-        && let Ok(made) = compile_probe(profile, program, Kind::Other, kind::MARK, watched)
-        && let Some(kind) = Kind::told(&made)
+    let is_c = matches!(profile.language, Language::C | Language::Cpp | Language::Kernel);
+    let made = is_c.then(|| compile_probe(profile, program, Kind::Other, kind::MARK, watched));
+    if let Some(Ok(made)) = &made
+        && let Some(kind) = Kind::told(made)
     {
         return (Some(kind), true);
     }
     let run = |request: &Request| watched.run(request, Some(request.dir));
     let kind = Kind::asked(profile, program, &run);
+    if matches!(made, Some(Err(_))) && kind != Some(Kind::Clang) {
+        return (kind, false);
+    }
     let made = compile_probe(profile, program, kind.unwrap_or_default(), "", watched);
     (kind, made.is_ok())
 }

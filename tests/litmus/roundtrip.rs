@@ -51,6 +51,11 @@ fn location() -> impl Strategy<Value = String> {
     })
 }
 
+/// The name of a location; in C a dot is before a member.
+fn location_of(arch: Arch) -> impl Strategy<Value = String> {
+    location().prop_map(move |name| if arch == Arch::C { name.replace('.', "_") } else { name })
+}
+
 fn register(arch: Arch) -> &'static [&'static str] {
     match arch {
         Arch::C => &["r0", "r1", "tmp"],
@@ -146,7 +151,7 @@ fn place(arch: Arch, threads: usize, index: bool) -> impl Strategy<Value = Place
     prop_oneof![
         (0..threads, proptest::sample::select(register(arch)))
             .prop_map(|(thread, name)| { Place::Reg { thread, name: name.to_string() } }),
-        (location(), option::of(0u64..4))
+        (location_of(arch), option::of(0u64..4))
             .prop_map(move |(name, i)| Place::Mem { name, index: i.filter(|_| index) }),
     ]
 }
@@ -160,7 +165,7 @@ fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
             span: Span::default(),
         },
     );
-    let array = (location(), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
+    let array = (location_of(arch), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
         |(name, ty, values, given)| InitItem {
             place: Place::Mem { name, index: None },
             ty: Some(Type::Array(Arc::new(ty), values.len() as u64)),

@@ -156,6 +156,24 @@ fn what_a_hunt_is_not_is_said() {
     }
 }
 
+/// Three compilers of one machine have their turns in two rounds, and a hunt that ends before says so.
+#[test]
+fn every_profile_has_its_turn() {
+    if !here("clang-22") {
+        return;
+    }
+    let s = Scratch::among(&["clang-22"], &[]);
+    let args =
+        ["--round", "2", "--profile", "clang-22-x86_64-O1,clang-22-x86_64-O2,clang-22-x86_64-O3"];
+    let (status, json) = hunt(&s, &[&args[..], &["--rounds", "1"]].concat());
+    assert!(status != 0, "{json}");
+    let missing = json["report"]["verdict"]["missing"].to_string();
+    assert!(missing.contains("a turn for 1 of 3 profiles"), "{missing}");
+    let (_, json) = hunt(&s, &[&args[..], &["--rounds", "2"]].concat());
+    assert_eq!(json["report"]["verdict"]["missing"], Value::Null, "{json}");
+    assert_eq!(json["hunt"]["tally"]["profiles"].as_object().unwrap().len(), 3);
+}
+
 /// Of each family of axes: tests are read and simulated, none is racy, compilers take them, and the
 /// lifting refuses no more than one in a hundred.
 #[test]

@@ -397,7 +397,7 @@ exists (0:r0=0 /\\ 1:r1=0)
         fault: "AArch64: a plain load behind an acquire load is removed",
         profiles: ["clang-22-aarch64-O2", "clang-19-aarch64-O2"],
         forms: &[(
-            "statics",
+            "globals",
             "C own
 { struct S s; }
 struct S { int x; atomic_int f; atomic_int g; };
