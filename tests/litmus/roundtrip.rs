@@ -18,8 +18,10 @@ fn arch() -> impl Strategy<Value = Arch> {
     proptest::sample::select(Arch::ALL.to_vec())
 }
 
-fn location() -> impl Strategy<Value = String> {
-    prop_oneof!["[xyz]", "[a-z_][a-z0-9_.]{0,4}"].prop_filter("a word of the format", |s| {
+/// The name of a location; in C a dot is before a member.
+fn location(arch: Arch) -> impl Strategy<Value = String> {
+    let longer = if arch == Arch::C { "[a-z_][a-z0-9_]{0,4}" } else { "[a-z_][a-z0-9_.]{0,4}" };
+    prop_oneof!["[xyz]", longer].prop_filter("a word of the format", |s| {
         !matches!(
             s.as_str(),
             "not"
@@ -49,11 +51,6 @@ fn location() -> impl Strategy<Value = String> {
                 | "extern"
         ) && !s.ends_with('.')
     })
-}
-
-/// The name of a location; in C a dot is before a member.
-fn location_of(arch: Arch) -> impl Strategy<Value = String> {
-    location().prop_map(move |name| if arch == Arch::C { name.replace('.', "_") } else { name })
 }
 
 fn register(arch: Arch) -> &'static [&'static str] {
@@ -122,10 +119,10 @@ fn int() -> impl Strategy<Value = i128> {
     ]
 }
 
-fn value() -> impl Strategy<Value = Value> {
+fn value(arch: Arch) -> impl Strategy<Value = Value> {
     prop_oneof![
         int().prop_map(Value::Int),
-        (location(), 0u64..4).prop_map(|(name, index)| Value::Addr { name, index }),
+        (location(arch), 0u64..4).prop_map(|(name, index)| Value::Addr { name, index }),
     ]
 }
 
@@ -151,13 +148,13 @@ fn place(arch: Arch, threads: usize, index: bool) -> impl Strategy<Value = Place
     prop_oneof![
         (0..threads, proptest::sample::select(register(arch)))
             .prop_map(|(thread, name)| { Place::Reg { thread, name: name.to_string() } }),
-        (location_of(arch), option::of(0u64..4))
+        (location(arch), option::of(0u64..4))
             .prop_map(move |(name, i)| Place::Mem { name, index: i.filter(|_| index) }),
     ]
 }
 
 fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
-    let scalar = (place(arch, threads, false), option::of(ty()), option::of(value())).prop_map(
+    let scalar = (place(arch, threads, false), option::of(ty()), option::of(value(arch))).prop_map(
         |(place, ty, value)| InitItem {
             place,
             ty,
@@ -165,7 +162,7 @@ fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
             span: Span::default(),
         },
     );
-    let array = (location_of(arch), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
+    let array = (location(arch), ty(), vec(value(arch), 1..4), any::<bool>()).prop_map(
         |(name, ty, values, given)| InitItem {
             place: Place::Mem { name, index: None },
             ty: Some(Type::Array(Arc::new(ty), values.len() as u64)),
@@ -182,10 +179,10 @@ fn prop(arch: Arch, threads: usize) -> impl Strategy<Value = Prop> {
     let op = || proptest::sample::select(vec![Eq, Eq, Eq, Ne, Lt, Le, Gt, Ge]);
     let atom = prop_oneof![
         8 => (place(), op(), prop_oneof![
-            3 => value().prop_map(Operand::Value),
+            3 => value(arch).prop_map(Operand::Value),
             1 => place().prop_map(Operand::Place),
         ]).prop_map(|(p, op, v)| Prop::Cmp(p, op, v)),
-        1 => (location(), vec(value(), 1..4)).prop_map(|(name, vs)| {
+        1 => (location(arch), vec(value(arch), 1..4)).prop_map(|(name, vs)| {
             Prop::Cmp(Place::Mem { name, index: None }, Eq, Operand::Array(vs))
         }),
         1 => Just(Prop::True),
