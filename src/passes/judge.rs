@@ -18,6 +18,10 @@ use litmake_stage::verdict::{Verdict, judge};
 /// The longest simulation of a test.
 const LONGEST: Duration = Duration::from_secs(20);
 
+/// The turns of loops in code that has no answer with fewer. A front end keeps the counter of a loop in memory, where
+/// the simulator does not see that it moves.
+const MORE_TURNS: u32 = 8;
+
 /// The model that only allows interleavings.
 const INTERLEAVED: &str = "sc";
 
@@ -95,7 +99,12 @@ impl Court {
 
     fn outcomes(simulator: &mut Simulator, test: &Test, model: &Model) -> Result<Outcomes> {
         let options = Options { timeout: Some(LONGEST), ..Options::default() };
-        simulator.simulate(test, model, &options)
+        let found = simulator.simulate(test, model, &options);
+        if found.as_ref().is_err_and(|e| e.kind == FailureKind::Item) {
+            let longer = Options { unroll: MORE_TURNS, ..options };
+            return simulator.simulate(test, model, &longer).or(found);
+        }
+        found
     }
 
     /// The outcomes of a C test, which are all that its compiled forms may have.
@@ -178,4 +187,34 @@ impl Court {
 /// Whether a verdict is a finding that no weaker model of the source allows.
 pub fn is_wrong(verdict: &Verdict) -> bool {
     verdict.is_finding() && !verdict.also.contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use litmake_base::diag::Source as Text;
+
+    use super::*;
+
+    #[test]
+    fn loops_with_their_counter_in_memory_have_an_answer() {
+        let test = litmake_litmus::read(&Text::new(
+            "counted",
+            "LLVM counted
+{ int n; int x; }
+ P0                              ;
+ L0:                             ;
+ store i32 1, ptr @x             ;
+ %0 = load i32, ptr @n           ;
+ %1 = add i32 %0, 1              ;
+ store i32 %1, ptr @n            ;
+ %2 = icmp slt i32 %1, 4         ;
+ br i1 %2, label %L0, label %L1  ;
+ L1:                             ;
+ ret void                        ;
+exists (n=4)
+",
+        ));
+        let mut court = Court::new(&["rc11".to_string()]).expect("models");
+        court.code(&test.expect("a test")).expect("an answer");
+    }
 }
