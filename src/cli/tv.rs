@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "PROGRAM")]
     clang: Option<String>,
 
-    /// What a function of machine code takes and returns, as C declares it
+    /// The parameters and the result of a function of machine code, as C declares it
     ///
     /// For example `int take(int *x, long n)`. Beside C or intermediate code, it is known. Otherwise all parameters are
     /// pointers, and what the function returns is not compared.
@@ -467,7 +467,7 @@ fn passed(opt: &Path, passes: &str, text: &str) -> Result<String> {
     output(opt, words.iter().map(|w| w.to_string()).collect(), Some(text))
 }
 
-/// What a program prints, with a text beside it as `before.ll`.
+/// The output of a program, with a text beside it as `before.ll`.
 fn output(program: &Path, words: Vec<String>, text: Option<&str>) -> Result<String> {
     let scratch = litmake::toolchain::scratch::Scratch::new()
         .and_then(|dir| dir.write("before.ll", text.unwrap_or_default()).map(|_| dir))

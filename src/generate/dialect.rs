@@ -55,7 +55,7 @@ pub type Write = fn(&Dialect, &Workshop, &Style, &mut Draft) -> Result<(), Refus
 
 /// The general registers of a dialect, by number.
 pub struct Registers {
-    /// What stands before the number, unless they have names.
+    /// The text before the number, unless they have names.
     pub prefix: &'static str,
     /// Their names, where these are no numbers.
     pub names: &'static [&'static str],

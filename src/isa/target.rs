@@ -1,4 +1,4 @@
-//! What lifting asks of an instruction set: the calling convention, the registers that may hold new values,
+//! The questions that lifting asks of an instruction set: the calling convention, the registers that may hold new values,
 //! how a move is written, which instructions use their own address.
 //!
 //! Each folder answers in a file `target.rs` of its own. This one has the questions, and the answers that
@@ -46,7 +46,7 @@ pub struct Target {
     pub linker: Option<&'static str>,
     /// The emulator of programs, where there is one.
     pub emulator: Option<&'static str>,
-    /// What its instructions are, and how new ones are written.
+    /// The kinds of its instructions, and the text of new ones.
     pub rules: &'static dyn Rules,
 }
 
@@ -155,11 +155,11 @@ pub struct Lock {
 
 /// Work on bytes, 8 at a time, in rows for [`crate::rows`]. Calls preserve none of its registers.
 pub struct Bytes {
-    /// What comes before.
+    /// The instructions before the work.
     pub first: &'static [&'static str],
     /// The work on the bytes at `{at}`.
     pub each: &'static [&'static str],
-    /// What comes after.
+    /// The instructions behind the work.
     pub then: &'static [&'static str],
 }
 

@@ -3,7 +3,6 @@
 //! Instructions stay text: it finds where each begins and ends, and what labels it has. C
 //! functions are handed to `c`, once their extent is known.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -868,19 +867,6 @@ fn quoted_c(s: &mut Scanner, quote: u8) -> Result<()> {
 /// Checks that the initial state and the condition of a test in C ask for no member of a structure, nor for a
 /// structure as if it were a number: these would be taken for other locations, and for a byte.
 fn check_members(test: &Test) -> Result<()> {
-    let typed = test.init.iter().filter_map(|item| match &item.place {
-        Place::Mem { name, .. } => Some((name.as_str(), item.ty.as_ref()?)),
-        Place::Reg { .. } => None,
-    });
-    let params = test.functions().flat_map(|f| &f.params).map(|p| match p.ty.bare() {
-        Type::Pointer(to) => (p.name.as_str(), &**to),
-        ty => (p.name.as_str(), ty),
-    });
-    let structures: BTreeSet<&str> = typed
-        .chain(params)
-        .filter(|(_, ty)| matches!(ty.bare(), Type::Struct(_)))
-        .map(|(name, _)| name)
-        .collect();
     let refuse = |span: Span, message: String, help: &str| {
         Err(Diag::at(&test.source, span, message).kind(FailureKind::Unsupported).help(help))
     };
@@ -889,41 +875,38 @@ fn check_members(test: &Test) -> Result<()> {
             && name.contains('.')
         {
             let message = format!("initial values of members, as of `{name}`, are not read");
-            return refuse(
-                item.span,
-                message,
-                "structures begin as zeros: let a thread store what it needs",
-            );
+            let help = "structures begin as zeros: let a thread store what it needs";
+            return refuse(item.span, message, help);
         }
     }
-    let listed = test.locations.iter().map(|o| (&o.place, o.span));
+    let help = "read the member into a local, and ask for the local: `0:r0=1`";
+    let listed = test.locations.iter().map(|o| (&o.place, o.span, false));
     let props = test.filter.iter().chain([&test.condition.prop]);
-    let asked = props.flat_map(Prop::places).map(|place| (place, test.condition.span));
-    for (place, span) in listed.chain(asked.clone()) {
-        if let Place::Mem { name, .. } = place
-            && name.contains('.')
-        {
+    let compared = props.flat_map(Prop::places).map(|place| (place, test.condition.span, true));
+    for (place, span, is_compared) in listed.chain(compared) {
+        let Place::Mem { name, index } = place else { continue };
+        if name.contains('.') {
             let message = format!("a condition cannot ask for a member, as for `{name}`");
-            return refuse(
-                span,
-                message,
-                "read the member into a local, and ask for the local: `0:r0=1`",
-            );
+            return refuse(span, message, help);
         }
-    }
-    for (place, span) in asked {
-        if let Place::Mem { name, index: None } = place
-            && structures.contains(name.as_str())
-        {
+        if is_compared && index.is_none() && is_structure(test, name) {
             let message = format!("`{name}` is a structure, and no number to compare");
-            return refuse(
-                span,
-                message,
-                "read a member into a local, and ask for the local: `0:r0=1`",
-            );
+            return refuse(span, message, help);
         }
     }
     Ok(())
+}
+
+/// Whether the initial state or a parameter says that a location is a structure.
+fn is_structure(test: &Test, location: &str) -> bool {
+    let is = |ty: &Type| matches!(ty.bare(), Type::Struct(_));
+    let at = |place: &Place| matches!(place, Place::Mem { name, .. } if name == location);
+    let points = |ty: &Type| match ty.bare() {
+        Type::Pointer(to) => is(to),
+        _ => is(ty),
+    };
+    test.init.iter().any(|item| at(&item.place) && item.ty.as_ref().is_some_and(is))
+        || test.functions().flat_map(|f| &f.params).any(|p| p.name == location && points(&p.ty))
 }
 
 /// Checks that the threads and labels that the initial state and the condition name are there.

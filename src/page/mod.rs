@@ -18,7 +18,7 @@ use litmake_tv::{pair, said};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What the page asks.
+/// A request of the page.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {

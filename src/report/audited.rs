@@ -1,4 +1,4 @@
-//! What an audit of a cache covered, in numbers and in words.
+//! The part of a cache that an audit covered, in numbers and in words.
 //!
 //! It does not know how results are made again.
 
@@ -40,7 +40,7 @@ impl Audited {
         self.wrong += other.wrong;
     }
 
-    /// What was covered, in one line.
+    /// The part that was covered, in one line.
     pub fn words(&self) -> String {
         let found = match self.wrong {
             0 => "all equal".to_string(),

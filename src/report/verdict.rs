@@ -81,7 +81,7 @@ pub struct Verdict {
     /// How many more tests are undefined.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub more_undefined: u64,
-    /// What the audit of the cache covered, if the pipeline asks for one; absent in a stable report.
+    /// The part of the cache that its audit covered, if the pipeline asks for one; absent in a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audited>,
     /// The comparisons without a result by stage and kind of failure, for decisions during the run.

@@ -473,15 +473,13 @@ impl Follower {
             libc::PTRACE_SYSCALL_INFO_ENTRY => {
                 // SAFETY: `op` says which member is valid.
                 let entry = unsafe { info.u.entry };
-                let call = Call::read(pid, entry.nr, entry.args);
-                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
+                let call = self.begins(pid, entry.nr, entry.args);
                 self.threads.insert(pid, Some(call));
             }
             libc::PTRACE_SYSCALL_INFO_SECCOMP => {
                 // SAFETY: as above.
                 let entry = unsafe { info.u.seccomp };
-                let call = Call::read(pid, entry.nr, entry.args);
-                self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
+                let call = self.begins(pid, entry.nr, entry.args);
                 if call.end_matters(pid) {
                     self.threads.insert(pid, Some(call));
                 } else {
@@ -497,6 +495,13 @@ impl Follower {
             }
             _ => {}
         }
+    }
+
+    /// A call that begins. The arguments of a program that it runs are gone when it ends.
+    fn begins(&mut self, pid: pid_t, number: u64, args: [u64; 6]) -> Call {
+        let call = Call::read(pid, number, args);
+        self.trace.asked.extend(runs_for_processor(pid, call.number, &call.args));
+        call
     }
 
     /// Records a call with its result. Of this, only success matters: the files are looked at again

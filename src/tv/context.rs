@@ -72,7 +72,7 @@ pub enum Order {
 pub struct Op {
     /// The place, as an index into those of the setting.
     pub spot: usize,
-    /// What it does.
+    /// Its action.
     pub kind: Kind,
     /// Its order.
     pub order: Order,

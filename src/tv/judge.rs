@@ -71,7 +71,7 @@ impl Default for Settings {
     }
 }
 
-/// What came of comparing two functions.
+/// The result of comparing two functions.
 #[derive(Debug)]
 pub struct Report {
     /// The name of the pair.
@@ -162,7 +162,7 @@ pub struct Court {
     null: bool,
 }
 
-/// What one context says.
+/// The word of one context.
 enum Says {
     /// Nothing against the change.
     Nothing,
@@ -425,7 +425,7 @@ impl Court {
         }
     }
 
-    /// What one context says.
+    /// The word of one context.
     fn context(
         &mut self,
         subjects: &Subjects,

@@ -32,7 +32,7 @@ pub struct Written {
     pub acquire: Option<&'static str>,
 }
 
-/// What most machines have: fences around `seq_cst` accesses, and no smaller read-modify-writes than of 4 bytes.
+/// The usual machine: fences around `seq_cst` accesses, and no smaller read-modify-writes than of 4 bytes.
 const FENCED: Written = Written {
     arch: Arch::C,
     loads: [Some("bu"), Some("hu"), Some("w"), Some("d")],
@@ -48,7 +48,7 @@ const FENCED: Written = Written {
     acquire: None,
 };
 
-/// What x86 has.
+/// The row of x86.
 const X86: Written =
     Written { strong_load: &["{load}"], strong_store: &["{store}", "{fence}"], ..FENCED };
 

@@ -200,7 +200,8 @@ fn run(args: &Args) -> Result<u8> {
     }
     cache.end(args.how.quiet);
     let mut report = kept.report.clone().unwrap_or_default();
-    report.verdict = verdict(&kept, &machines, &report);
+    let silent = silent(&kept, &machines);
+    report.verdict = verdict(&kept, &machines, &silent, &report);
     report.stopped = report.verdict.stopped;
     if args.json {
         print!("{}", told::json(&kept, &report))
@@ -208,11 +209,10 @@ fn run(args: &Args) -> Result<u8> {
         told::say(&kept, &report)
     }
     args.how.formats.write(&report)?;
-    let is_silent = !silent(&kept, &machines).is_empty();
     let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
     Ok(common::status_of(match () {
         // A profile for which nothing was compared must not look like success.
-        () if broken || (is_silent && common::stopped_status().is_none()) => 3,
+        () if broken || (!silent.is_empty() && common::stopped_status().is_none()) => 3,
         () if report.count(Status::New) > 0 || open => 1,
         () => report.verdict.status(),
     }))
@@ -659,11 +659,10 @@ fn silent<'a>(kept: &'a Kept, machines: &Machines) -> Vec<&'a String> {
 }
 
 /// The verdict on the hunt: that on its rounds, with the tests that failed, and with the profiles for
-/// which nothing was compared.
-fn verdict(kept: &Kept, machines: &Machines, report: &Report) -> Verdict {
+/// which nothing was compared: `silent` ones, and those that had no turn.
+fn verdict(kept: &Kept, machines: &Machines, silent: &[&String], report: &Report) -> Verdict {
     let mut out = report.verdict.clone();
     out.errors = kept.tally.not_compared.get("failed").copied().unwrap_or(0);
-    let silent = silent(kept, machines);
     out.missing.extend(silent.iter().map(|p| format!("any comparison with {p}")));
     let waits = machines.turns.without(kept.hunt.rounds).len();
     if waits > 0 {

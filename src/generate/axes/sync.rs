@@ -249,7 +249,7 @@ impl Way {
     /// value that is waited for.
     pub fn acquire(&self, flag: &str, ty: &str, set: u32, into: &str) -> String {
         let out = match self.operation {
-            // What is exchanged is what is hoped for: the flag keeps its value then.
+            // It exchanges the value that it hopes for, so that the flag keeps its value.
             Operation::Exchange => format!("{into} = {};\n", self.call("exchange", flag, set)),
             Operation::Fetch(op) => {
                 let same = if op == "and" { "-1" } else { "0" };

@@ -62,7 +62,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// What most machines do not have.
+    /// A machine without any of these; each names those that it has.
     pub const NONE: Words = Words {
         constant: "",
         too_large: i32::MAX,

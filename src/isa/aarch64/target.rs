@@ -1,4 +1,4 @@
-//! What lifting asks of AArch64: calling convention, and the code that it adds.
+//! The answers to lifting's questions about AArch64: calling convention, and the code that it adds.
 //!
 //! It does not know the code that is lifted, nor what instructions mean.
 

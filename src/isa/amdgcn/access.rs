@@ -34,7 +34,7 @@ const HINTS: [&str; 12] = [
 /// Counters that say nothing of accesses to memory that threads share.
 const OTHERS: [&str; 7] = ["expcnt", "samplecnt", "bvhcnt", "kmcnt", "dscnt", "alu", "xcnt"];
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Load,

@@ -97,7 +97,7 @@ fn unknown(at: &Cursor, word: &str) -> Box<litmake_base::diag::Diag> {
     }
 }
 
-/// What follows the register that an instruction sets.
+/// The text behind the register that an instruction sets.
 fn assignment(c: &mut Cursor, dst: R, part: Part) -> Result<Insn> {
     let start = c.clone();
     match assigned(c)? {

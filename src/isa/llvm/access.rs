@@ -7,7 +7,7 @@ use super::types::Type;
 /// ours: the language says it of a whole module.
 pub const UPPER_FIRST: &str = "bigendian";
 
-/// What an instruction accesses.
+/// The access of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accessed {
     /// The type of the value in memory.

@@ -133,7 +133,7 @@ impl Look {
             ExprKind::Name(name) => {
                 self.anywhere.insert(name.clone());
             }
-            // What stands there is not evaluated.
+            // Its operand is not evaluated.
             ExprKind::SizeofExpr(_) => {}
             _ => e.children().into_iter().for_each(|e| self.expr(e, params)),
         }

@@ -60,7 +60,7 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
         ExprKind::Name(name) => {
             out.insert(name.clone());
         }
-        // What stands there is not evaluated.
+        // Its operand is not evaluated.
         ExprKind::SizeofExpr(_) => {}
         _ => e.children().into_iter().for_each(|e| expr(e, out)),
     }

@@ -6,7 +6,7 @@
 
 mod told;
 
-pub use told::{Objects, seen, told};
+pub use told::{Objects, seen, told, turned};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -301,6 +301,24 @@ fn incoherent<'a>(run: &'a Execution, failed: &Failed) -> Option<(Op<'a>, Op<'a>
     })
 }
 
+/// The number of pairs of writes that two executions order differently.
+pub fn turned(one: &Execution, other: &Execution) -> usize {
+    let others = write_orders(other);
+    write_orders(one).into_iter().filter(|(a, b)| others.contains(&(*b, *a))).count()
+}
+
+/// A write: its thread, its place and its value.
+type Write<'a> = (Option<u16>, &'a str, &'a str);
+
+/// The writes of an execution of which one comes before the other.
+fn write_orders(run: &Execution) -> Vec<(Write<'_>, Write<'_>)> {
+    let write = |id: &String| {
+        let op = Op::of(run.events.iter().find(|e| e.id == *id)?)?;
+        Some((op.event.thread, op.place, op.written?))
+    };
+    run.co.iter().filter_map(|(a, b)| Some((write(a)?, write(b)?))).collect()
+}
+
 /// The operations of a thread.
 fn operations(run: &Execution, thread: u16) -> Vec<Op<'_>> {
     run.events.iter().filter(|e| e.thread == Some(thread)).filter_map(Op::of).collect()

@@ -120,7 +120,7 @@ struct Search<'a, 'r> {
     survivors: BTreeMap<(Class, String), usize>,
 }
 
-/// What came of looking at a difference.
+/// The result of looking at a difference.
 enum Looked {
     /// It is no difference any more.
     Gone,

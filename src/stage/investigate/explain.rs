@@ -11,6 +11,7 @@ use litmake_litmus::execution::{self, Failure};
 use litmake_litmus::{self as litmus, Test};
 use litmake_report::State;
 use litmake_report::evidence::{Edge, Event, Evidence, Execution, Failed};
+use litmake_report::mechanism::turned;
 use litmake_sim::witness::with_state;
 use litmake_sim::{Options, Simulator};
 
@@ -48,22 +49,6 @@ pub fn forbidden(models: Models, source: (&str, &str), outcomes: &[State]) -> Op
     let (is_allowed, source) = some(models, source, &outcome, 1)?;
     let source = source.into_iter().next();
     Some(Evidence { outcome, target: None, source: source.filter(|_| !is_allowed) })
-}
-
-/// The number of pairs of writes that two executions order differently.
-fn turned(one: &Execution, other: &Execution) -> usize {
-    let orders = |run: &Execution| -> Vec<_> {
-        let write = |id: &String| {
-            let event = run.events.iter().find(|e| e.id == *id)?;
-            // `RW(RLX,A)[y]=0->1`: the place, and the value that is written.
-            let (place, value) = event.event.split_once('[')?.1.split_once("]=")?;
-            let value = value.rsplit_once("->").map_or(value, |(_, new)| new);
-            Some((event.thread, place.to_string(), value.to_string()))
-        };
-        run.co.iter().filter_map(|(a, b)| Some((write(a)?, write(b)?))).collect()
-    };
-    let others = orders(other);
-    orders(one).into_iter().filter(|(a, b)| others.contains(&(b.clone(), a.clone()))).count()
 }
 
 /// Whether a model allows an outcome of a test, and some executions that show it.

@@ -122,7 +122,7 @@ fn without_version(program: &str) -> &str {
     program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-')
 }
 
-/// What a program may use of a file's times, owner and inode.
+/// The part of a file's times, owner and inode that a program may use.
 fn used_by(program: &str) -> Option<Look> {
     match without_version(program) {
         name if is_part(program) || TEXTS.contains(&name) => None,

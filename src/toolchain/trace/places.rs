@@ -48,8 +48,7 @@ pub fn realm(path: &Path, look: Look) -> Realm {
 pub fn told_in(path: &Path) -> &'static [Property] {
     match path.file_name().and_then(|name| name.to_str()) {
         Some("status") => &[Property::User, Property::Affinity],
-        Some("limits") => &[Property::Limits],
-        Some("stat") => &[Property::Limits],
+        Some("limits" | "stat") => &[Property::Limits],
         _ => &[],
     }
 }

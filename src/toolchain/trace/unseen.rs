@@ -44,7 +44,7 @@ impl Unseen {
     }
 }
 
-/// What the results of a tool may depend on.
+/// Something on which the results of a tool may depend.
 impl fmt::Display for Unseen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

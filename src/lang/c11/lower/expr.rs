@@ -196,17 +196,17 @@ impl Lower<'_> {
         behind: u64,
         span: Span,
     ) -> Result<Vec<(Place, Type)>> {
-        let (constant, volatile) = (object.is_const(), object.is_volatile());
-        let values = match structure(object) {
-            Some(of) => of.values(),
-            None => vec![(0, object.clone(), String::new())],
-        };
-        let is_value = structure(object).is_none();
-        let mut out = Vec::with_capacity(values.len());
-        for (n, (at, ty, _)) in values.into_iter().enumerate() {
-            let ty = qualify(ty, constant, volatile, false);
+        let Some(of) = structure(object) else {
             let part = match place {
-                Place::Local(id) if is_value => Place::Local(*id),
+                Place::Local(id) => Place::Local(*id),
+                Place::Memory { addr, .. } => self.part(addr, behind, object.clone())?,
+            };
+            return Ok(vec![(part, object.clone())]);
+        };
+        let mut out = Vec::new();
+        for (n, (at, ty, _)) in of.values().into_iter().enumerate() {
+            let ty = qualify(ty, object.is_const(), object.is_volatile(), false);
+            let part = match place {
                 Place::Local(id) => match self.vars[*id].home {
                     Home::Values(first) => Place::Local(first + n),
                     _ => return Err(self.error(span, "this is no structure")),
