@@ -15,8 +15,7 @@ use super::print::{condition_source, prop_source, value_text};
 use super::scan::is_ident;
 use super::scopes::Scopes;
 use super::{
-    Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Prop, Test, Type, Value,
-    types,
+    Body, CmpOp, Condition, InitItem, Line, Observed, Operand, Prop, Test, Type, Value, types,
 };
 
 /// Marks a reference to a line of the thread's own code. No instruction that was read holds it.
@@ -113,11 +112,7 @@ fn item(item: &InitItem, value: &dyn Fn(&Value) -> Value) -> String {
         Some(Type::Array(_, n)) => *n as usize,
         _ => 1,
     };
-    let mut values: Vec<String> = match &item.value {
-        None => Vec::new(),
-        Some(InitValue::One(v)) => vec![value_text(&value(v))],
-        Some(InitValue::Array(vs)) => vs.iter().map(|v| value_text(&value(v))).collect(),
-    };
+    let mut values: Vec<String> = item.values().iter().map(|v| value_text(&value(v))).collect();
     // Zeros at the end go without saying, in arrays and alone.
     while values.last().is_some_and(|v| v == "0") {
         values.pop();

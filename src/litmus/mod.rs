@@ -175,6 +175,17 @@ pub struct InitItem {
     pub span: Span,
 }
 
+impl InitItem {
+    /// The values that it has: none, one, or those of an array.
+    pub fn values(&self) -> &[Value] {
+        match &self.value {
+            None => &[],
+            Some(InitValue::One(value)) => std::slice::from_ref(value),
+            Some(InitValue::Array(values)) => values,
+        }
+    }
+}
+
 /// The value of an entry of the initial state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitValue {
@@ -389,6 +400,17 @@ pub enum Operand {
     Place(Place),
 }
 
+impl Operand {
+    /// The constants that it has: none, one, or those of an array.
+    pub fn values(&self) -> &[Value] {
+        match self {
+            Operand::Value(value) => std::slice::from_ref(value),
+            Operand::Array(values) => values,
+            Operand::Place(_) => &[],
+        }
+    }
+}
+
 impl Test {
     /// A test of code, which shows these places and asks for nothing.
     pub fn of_code(
@@ -467,25 +489,29 @@ impl Test {
 }
 
 impl Prop {
-    /// The places that it names, from left to right.
-    pub fn places(&self) -> Vec<&Place> {
+    /// The comparisons that it is made of, from left to right.
+    pub fn comparisons(&self) -> Vec<(&Place, &Operand)> {
         let mut out = Vec::new();
         let mut todo = vec![self];
         while let Some(prop) = todo.pop() {
             match prop {
                 Prop::True | Prop::False => {}
-                Prop::Cmp(place, _, operand) => {
-                    out.push(place);
-                    if let Operand::Place(place) = operand {
-                        out.push(place);
-                    }
-                }
+                Prop::Cmp(place, _, operand) => out.push((place, operand)),
                 Prop::Not(p) => todo.push(p),
                 Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
                 Prop::Implies(a, b) => todo.extend([&**b, &**a]),
             }
         }
         out
+    }
+
+    /// The places that it names, from left to right.
+    pub fn places(&self) -> Vec<&Place> {
+        let both = |(place, operand)| match operand {
+            &Operand::Place(ref other) => vec![place, other],
+            _ => vec![place],
+        };
+        self.comparisons().into_iter().flat_map(both).collect()
     }
 }
 

@@ -864,8 +864,8 @@ fn quoted_c(s: &mut Scanner, quote: u8) -> Result<()> {
     }
 }
 
-/// Checks that the initial state and the condition of a test in C ask for no member of a structure, nor for a
-/// structure as if it were a number: these would be taken for other locations, and for a byte.
+/// Checks that the initial state and the condition of a test in C name no member of a structure, and take no structure
+/// for a number: these would be taken for other locations, and for a byte.
 fn check_members(test: &Test) -> Result<()> {
     let refuse = |span: Span, message: String, help: &str| {
         Err(Diag::at(&test.source, span, message).kind(FailureKind::Unsupported).help(help))
@@ -879,10 +879,20 @@ fn check_members(test: &Test) -> Result<()> {
             return refuse(item.span, message, help);
         }
     }
+    let props = || test.filter.iter().chain([&test.condition.prop]);
+    let begin = test.init.iter().flat_map(|item| item.values().iter().map(|v| (v, item.span)));
+    let operands = props().flat_map(Prop::comparisons).flat_map(|(_, operand)| operand.values());
+    for (value, span) in begin.chain(operands.map(|v| (v, test.condition.span))) {
+        if let Value::Addr { name, .. } = value
+            && name.contains('.')
+        {
+            let message = format!("the address of a member, as of `{name}`, cannot be named here");
+            return refuse(span, message, "let a thread take it: `int *p = &s->a;`");
+        }
+    }
     let help = "read the member into a local, and ask for the local: `0:r0=1`";
     let listed = test.locations.iter().map(|o| (&o.place, o.span, false));
-    let props = test.filter.iter().chain([&test.condition.prop]);
-    let compared = props.flat_map(Prop::places).map(|place| (place, test.condition.span, true));
+    let compared = props().flat_map(Prop::places).map(|place| (place, test.condition.span, true));
     for (place, span, is_compared) in listed.chain(compared) {
         let Place::Mem { name, index } = place else { continue };
         if name.contains('.') {
@@ -937,12 +947,7 @@ fn check(test: &mut Test) -> Result<()> {
         {
             return Err(super::no_such_thread(&test.source, item.span, thread, threads));
         }
-        let values = match &item.value {
-            None => &[][..],
-            Some(InitValue::One(v)) => std::slice::from_ref(v),
-            Some(InitValue::Array(vs)) => vs,
-        };
-        for value in values {
+        for value in item.values() {
             if let Value::Label { thread: Some(thread), name } = value
                 && !is_label(*thread, name)
             {

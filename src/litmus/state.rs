@@ -441,12 +441,7 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
 fn names_an_entry(item: &InitItem) -> bool {
     let entry = |name: &str| name.starts_with("pte_");
     let value = |v: &Value| matches!(v, Value::Addr { name, .. } if entry(name));
-    let held = match &item.value {
-        Some(InitValue::One(v)) => value(v),
-        Some(InitValue::Array(vs)) => vs.iter().any(value),
-        None => false,
-    };
-    held || matches!(&item.place, Place::Mem { name, .. } if entry(name))
+    item.values().iter().any(value) || matches!(&item.place, Place::Mem { name, .. } if entry(name))
 }
 
 fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {

@@ -16,7 +16,7 @@ pub mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use litmake_base::diag::{Diag, Result, Source, Span};
@@ -242,13 +242,23 @@ impl Profile {
     }
 }
 
-/// All profiles that a pipeline or a command can name.
-#[derive(Default, PartialEq)]
+/// All profiles that a pipeline or a command can name. litmake's own are many: one is made when it is asked for, and
+/// all of them only for who looks through them.
+#[derive(Default)]
 pub struct Profiles {
-    by_name: BTreeMap<String, Arc<Profile>>,
+    /// Those of files on the disk.
+    own: BTreeMap<String, Arc<Profile>>,
+    /// Those and litmake's.
+    all: OnceLock<BTreeMap<String, Arc<Profile>>>,
     /// Errors of files that could not be read, which might define a missing name.
     #[expect(clippy::vec_box, reason = "they come in boxes")]
     broken: Vec<Box<Diag>>,
+}
+
+impl PartialEq for Profiles {
+    fn eq(&self, other: &Profiles) -> bool {
+        self.own == other.own && self.broken == other.broken
+    }
 }
 
 /// The error that a profile from a file is forbidden (`--no-local`).
@@ -265,12 +275,6 @@ impl Profiles {
     /// replaces an earlier one of the same name.
     pub fn load(library: &dyn Library, folders: &[PathBuf], extra: &[PathBuf]) -> Profiles {
         let mut out = Profiles::default();
-        for (_, family) in shipped::families() {
-            match family {
-                Ok(family) => out.by_name.extend(by_name(family)),
-                Err(e) => out.broken.push(e.clone()),
-            }
-        }
         let folders = if local::is_forbidden() { &[] } else { folders };
         let listed = folders
             .iter()
@@ -289,8 +293,8 @@ impl Profiles {
     fn add(&mut self, family: &Family, path: &Path) {
         let mut hidden: BTreeMap<Arc<str>, Vec<String>> = BTreeMap::new();
         for (name, new) in by_name(family) {
-            if let Some(old) = self.by_name.insert(name.clone(), new.clone())
-                && shipped::is(&old)
+            let before = self.own.insert(name.clone(), new.clone());
+            if let (None, Some(old)) = (before, shipped::profile(&name))
                 && !new.does_as(&old)
             {
                 hidden.entry(old.source.name.clone()).or_default().push(name);
@@ -303,19 +307,28 @@ impl Profiles {
         }
     }
 
+    fn all(&self) -> &BTreeMap<String, Arc<Profile>> {
+        self.all.get_or_init(|| {
+            let shipped = shipped::families().iter().filter_map(|(_, family)| family.as_ref().ok());
+            let mut out: BTreeMap<_, _> = shipped.flat_map(by_name).collect();
+            out.extend(self.own.iter().map(|(name, profile)| (name.clone(), profile.clone())));
+            out
+        })
+    }
+
     /// The names of all profiles, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
+        self.all().keys().map(String::as_str)
     }
 
     /// All profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
-        self.by_name.values()
+        self.all().values()
     }
 
     /// The profile of exactly this name.
-    pub fn get(&self, name: &str) -> Option<&Arc<Profile>> {
-        self.by_name.get(name)
+    pub fn get(&self, name: &str) -> Option<Arc<Profile>> {
+        self.own.get(name).cloned().or_else(|| shipped::profile(name))
     }
 
     /// The errors of files that could not be read.
@@ -326,8 +339,8 @@ impl Profiles {
     /// A profile by its name, by some parts of it ([`naming`]), or the only profile of a file. With
     /// `@BUILD` at the end, its compiler is that of a build.
     pub fn find(&self, library: &dyn Library, dir: &Path, name: &str) -> Result<Arc<Profile>> {
-        if let Some(profile) = self.by_name.get(name) {
-            return Ok(profile.clone());
+        if let Some(profile) = self.get(name) {
+            return Ok(profile);
         }
         if let Some((like, build)) = name.split_once('@') {
             return self.of_build(library, dir, like, build);
@@ -338,7 +351,7 @@ impl Profiles {
                 return Err(forbidden(&path));
             }
             let tool = builds::parts(name).1;
-            let is_compiler = self.by_name.values().any(|p| p.tool() == tool);
+            let is_compiler = self.iter().any(|p| p.tool() == tool);
             let family = match library.family(&path) {
                 Err(_) if is_compiler && path.extension().is_none_or(|e| e != "yaml") => {
                     return Err(Diag::new(format!("{name} is a compiler, and no profile"))

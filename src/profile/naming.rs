@@ -99,7 +99,10 @@ impl Profiles {
         dir: &Path,
         word: &str,
     ) -> Result<Vec<Arc<Profile>>> {
-        if self.by_name.contains_key(word) || is_path(word) {
+        if let Some(profile) = self.get(word) {
+            return Ok(vec![profile]);
+        }
+        if is_path(word) {
             return Ok(vec![self.find(library, dir, word)?]);
         }
         if word.trim().is_empty() {

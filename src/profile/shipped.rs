@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::Profile;
-use super::family::{self, Family, Keys, MAX_FAMILY, circle, combinations, no_base, with_builds};
-use super::vars::{Scope, Setting};
+use super::family::{self, Family, Keys, circle, no_base, with_builds};
+use super::yaml::Words;
 use litmake_base::diag::{Diag, Result, Source};
 
 const MAX_INHERITANCE: usize = 16;
@@ -71,6 +71,12 @@ pub fn member(name: &str) -> Option<Keys> {
     CHAINS.iter().find_map(|(_, chain)| only(chain.as_ref().ok()?, name))
 }
 
+/// The profile of exactly this name.
+pub fn profile(name: &str) -> Option<Arc<Profile>> {
+    let family = with_builds(&member(name)?, &[]).ok()?;
+    family.first().cloned()
+}
+
 /// Whether a profile comes from litmake's own file. A file on the disk with an equal profile does
 /// not count.
 pub fn is(profile: &Profile) -> bool {
@@ -102,23 +108,47 @@ fn chain(name: &str, text: &str, depth: usize) -> Result<Keys> {
 
 /// A family reduced to the profile of this name; none if it has no such profile.
 fn only(family: &Keys, name: &str) -> Option<Keys> {
-    let Keys { mut file, source } = family.clone();
-    let nothing = BTreeMap::new();
-    let named = |variables: &BTreeMap<String, String>| {
-        let text = |(n, v): (&String, &String)| (n.clone(), Setting::Text(v.clone()));
-        let vars = variables.iter().map(text).collect();
-        let scope = Scope { vars: &vars, env: &nothing };
-        scope.expand(&source, &file.name).is_ok_and(|n| n.value == name)
-    };
-    let chosen = combinations(&file.matrix, MAX_FAMILY)?.into_iter().find(named)?;
-    for (variable, values) in &mut file.matrix {
-        values.0.retain(|v| chosen.get(variable) == Some(&v.value));
+    let file = &family.file;
+    let chosen = combination(&file.name.value, &file.matrix, name)?;
+    let mut only = family.clone();
+    for (variable, values) in &mut only.file.matrix {
+        values.0.retain(|v| chosen.get(variable.as_str()) == Some(&v.value.as_str()));
     }
-    Some(Keys { file, source })
+    Some(only)
+}
+
+/// The values of the variables with which a family's name (`clang-${version}-${level}`) is this one.
+fn combination<'a>(
+    family: &'a str,
+    matrix: &'a BTreeMap<String, Words>,
+    name: &str,
+) -> Option<BTreeMap<&'a str, &'a str>> {
+    let Some((text, rest)) = family.split_once("${") else {
+        return (family == name).then(BTreeMap::new);
+    };
+    let name = name.strip_prefix(text)?;
+    let (variable, rest) = rest.split_once('}')?;
+    matrix.get(variable)?.iter().find_map(|value| {
+        let value = value.value.as_str();
+        let mut out = combination(rest, matrix, name.strip_prefix(value)?)?;
+        let other = out.insert(variable, value);
+        other.is_none_or(|other| other == value).then_some(out)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    /// One profile, made alone, is the one that its family has.
+    #[test]
+    fn each_shipped_profile_is_found_by_its_name() {
+        for (file, family) in super::families() {
+            for profile in family.as_ref().unwrap_or_else(|e| panic!("{file}: {e}")).iter() {
+                assert_eq!(super::profile(&profile.name).as_ref(), Some(profile));
+            }
+        }
+        assert_eq!(super::profile("clang-22"), None);
+    }
+
     #[test]
     fn every_file_of_the_profiles_folder_is_built_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");

@@ -295,12 +295,7 @@ impl Lowering<'_> {
                 let elem = if location.elem == 0 { 4 } else { location.elem };
                 let declared = self.locations.declared[usize::from(loc)];
                 let first = index.unwrap_or(0);
-                let values = match &item.value {
-                    None => return Ok(()),
-                    Some(InitValue::One(v)) => std::slice::from_ref(v),
-                    Some(InitValue::Array(vs)) => vs,
-                };
-                for (k, v) in values.iter().enumerate() {
+                for (k, v) in item.values().iter().enumerate() {
                     let val = self.value(v, None, span)?;
                     // A location without a type is as wide as its accesses.
                     let size = match val {

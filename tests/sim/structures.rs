@@ -166,6 +166,8 @@ fn what_is_not_read_is_refused_by_name() {
         ("struct S x; x.a = 1;", "true", "initial values of members, as of `x.a`, are not read"),
         ("struct S x;", "x.a=1", "a condition cannot ask for a member, as for `x.a`"),
         ("", "x.a=1", "a condition cannot ask for a member, as for `x.a`"),
+        ("int *p = x.a;", "true", "the address of a member, as of `x.a`"),
+        ("int *p;", "p=x.a", "the address of a member, as of `x.a`"),
         ("struct S x;", "x=1", "`x` is a structure, and no number to compare"),
         ("", "x=1", "`x` is a structure, and no number to compare"),
     ] {

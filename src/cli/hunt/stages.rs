@@ -57,7 +57,8 @@ impl Machines {
     pub fn of(names: &[String]) -> Machines {
         let known = common::known_profiles();
         let compiler = |name: &String| {
-            let profile = known.get(name).map(|p| &**p);
+            let found = known.get(name);
+            let profile = found.as_deref();
             // The target is the second word, as in `clang-aarch64be-O2`.
             let family = profile.and_then(|p| p.unversioned());
             let target = family.as_deref().and_then(|f| f.split('-').nth(1)).map(String::from);

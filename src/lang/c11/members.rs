@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::emit::shared_locations;
 use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
 use litmake_litmus::c::types::size_of;
-use litmake_litmus::{Body, InitValue, Test, Type, Value};
+use litmake_litmus::{Body, Test, Type, Value};
 
 /// An address with more possible places than this counts as unknown.
 const MAX_PLACES: usize = 16;
@@ -58,12 +58,7 @@ pub fn published(test: &Test) -> Option<String> {
     looked.test(test);
     let mut names = looked.anywhere;
     for item in &test.init {
-        let values = match &item.value {
-            Some(InitValue::One(value)) => std::slice::from_ref(value),
-            Some(InitValue::Array(list)) => list.as_slice(),
-            None => &[],
-        };
-        names.extend(values.iter().filter_map(|v| match v {
+        names.extend(item.values().iter().filter_map(|v| match v {
             Value::Addr { name, .. } => Some(name.clone()),
             _ => None,
         }));
