@@ -507,11 +507,14 @@ impl Prop {
 
     /// The places that it names, from left to right.
     pub fn places(&self) -> Vec<&Place> {
-        let both = |(place, operand)| match operand {
-            &Operand::Place(ref other) => vec![place, other],
-            _ => vec![place],
-        };
-        self.comparisons().into_iter().flat_map(both).collect()
+        let mut out = Vec::new();
+        for (place, operand) in self.comparisons() {
+            out.push(place);
+            if let Operand::Place(other) = operand {
+                out.push(other);
+            }
+        }
+        out
     }
 }
 
