@@ -51,6 +51,10 @@ pub struct Ask {
     /// Investigate differences for at most S seconds; the others are counted as not looked into
     #[arg(long, value_name = "S", default_value_t = Budget::default().time.as_secs())]
     investigate_seconds: u64,
+
+    /// What a hunt knows already; nothing otherwise
+    #[arg(skip)]
+    part: Option<Vec<Mechanism>>,
 }
 
 impl Default for Ask {
@@ -60,19 +64,21 @@ impl Default for Ask {
             occurrences: Occurrences(Some(OCCURRENCES)),
             details: None,
             investigate_seconds: Budget::default().time.as_secs(),
+            part: None,
         }
     }
 }
 
 impl Ask {
-    /// The same options for a pipeline that is part of a command: findings are placed later, and
-    /// the time is short.
-    pub fn for_part(&self, seconds: u64) -> Ask {
+    /// The same options for a pipeline that is part of a command: findings are placed later, the time is short,
+    /// and bugs with these mechanisms are known.
+    pub fn for_part(&self, seconds: u64, known: Vec<Mechanism>) -> Ask {
         Ask {
             findings: None,
             occurrences: self.occurrences,
             details: None,
             investigate_seconds: self.investigate_seconds.min(seconds),
+            part: Some(known),
         }
     }
 
@@ -81,7 +87,16 @@ impl Ask {
     }
 
     pub fn budget(&self) -> Budget {
-        Budget { time: Duration::from_secs(self.investigate_seconds), ..Budget::default() }
+        let time = Duration::from_secs(self.investigate_seconds);
+        // Where the time is short, one difference must not take all of it.
+        let each = self.part.as_ref().map(|_| time / 4);
+        let known = self.part.clone().unwrap_or_default();
+        Budget { time, each, known, ..Budget::default() }
+    }
+
+    /// The time for everything that is done with findings, where it is short.
+    pub fn limit(&self) -> Option<Duration> {
+        self.part.as_ref().map(|_| Duration::from_secs(self.investigate_seconds))
     }
 }
 

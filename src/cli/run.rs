@@ -415,6 +415,7 @@ impl Running<'_> {
             None => &**store,
         };
         let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
+        let until = ask.limit().map(|time| Instant::now() + time);
         investigator.bugs(&mut found, &ran, ask.budget());
         if let Some(path) = &ask.details {
             details::write(path, &ran, &found)?;
@@ -452,7 +453,7 @@ impl Running<'_> {
         if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
             let content =
                 |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-            investigator.report(&mut report, &origins, &content);
+            investigator.report(&mut report, &origins, &content, until);
         }
         investigator.undefined(&mut report, &ran, &undefined);
         drop(investigator);

@@ -1,10 +1,10 @@
-//! The sources of a hunt's tests: the grid of axes, one axis at a time, and the families of C
-//! tests.
+//! The sources of a hunt's tests: the grid of axes, one axis at a time, the families of C tests, and
+//! the tests of each question that passes have to ask.
 //!
 //! It does not know which tests are worth drawing.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ use litmake_generate::Made;
 use litmake_generate::axes::{self, AXES, Axis, Point, Random};
 use litmake_generate::families;
 use litmake_litmus::Arch;
+
+use super::questions::{Asking, QUESTIONS};
 
 /// The families whose lists are sources of their own. Families on the axes of the grid are drawn
 /// from the grid.
@@ -58,7 +60,14 @@ impl Sources {
         let axes = Axis::ALL.into_iter().skip(3).map(|a| format!("axis {}", a.name()));
         let crowds = CROWDS.map(|n| format!("{n} axes"));
         let all = any.into_iter().chain(axes).chain(crowds).chain(LISTED.map(String::from));
-        all.chain([FLOATS.to_string()]).collect()
+        let questions = QUESTIONS.iter().map(|q| q.name.to_string());
+        all.chain([FLOATS.to_string()]).chain(questions).collect()
+    }
+
+    /// The sources of questions.
+    pub fn of_questions() -> Range<usize> {
+        let all = Sources::names().len();
+        all - QUESTIONS.len()..all
     }
 
     /// The name of a family whose list is a source.
@@ -71,19 +80,27 @@ impl Sources {
         let axes = AXES - 3;
         let listed = 2 + axes + CROWDS.len();
         match source {
-            0 => Some(Position::Grid(axes::draw(random, &[]).0)),
-            1 => Some(Position::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
+            0 => Some(Position::Grid(axes::draw(random, &[], &[]).0)),
+            1 => Some(Position::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire], &[]).0)),
             n if n < 2 + axes => {
-                Some(Position::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0))
+                Some(Position::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]], &[]).0))
             }
             n if n < listed => Some(Position::Grid(crowd(random, CROWDS[n - 2 - axes]).0)),
+            n if n < listed + LISTED.len() => self.listed(n - listed, random),
             n if n == listed + LISTED.len() => Some(Position::Grid(floats(random).0)),
-            n => {
-                let family = n - listed;
-                let count = self.list(family).len();
-                (count > 0).then(|| Position::Listed(family, random.below(count)))
-            }
+            n => match QUESTIONS[n - listed - LISTED.len() - 1].draw(random) {
+                Asking::Point(point) => Some(Position::Grid(point.0)),
+                Asking::Family(name) => {
+                    self.listed(LISTED.iter().position(|known| *known == name)?, random)
+                }
+            },
         }
+    }
+
+    /// A random test of a family.
+    fn listed(&mut self, family: usize, random: &mut Random) -> Option<Position> {
+        let count = self.list(family).len();
+        (count > 0).then(|| Position::Listed(family, random.below(count)))
     }
 
     /// The name and the text of a test.
@@ -140,7 +157,7 @@ impl Sources {
 
 /// A point with special choices on several axes, so that their effects on the code meet.
 fn crowd(random: &mut Random, count: usize) -> Point {
-    let mut point = axes::draw(random, &[]);
+    let mut point = axes::draw(random, &[], &[]);
     for _ in 0..count * 2 {
         if point.special().count() >= count {
             break;
@@ -160,7 +177,7 @@ fn floats(random: &mut Random) -> Point {
     let axes = [Axis::Type, Axis::Flag, Axis::Value, Axis::Read];
     loop {
         let axis = axes[random.below(axes.len())];
-        let point = axes::draw(random, &[axis]);
+        let point = axes::draw(random, &[axis], &[]);
         if axes::has_float(&point) {
             return point;
         }

@@ -45,11 +45,4 @@ impl Turns {
         }
         out
     }
-
-    /// The names that have no turn in the first rounds.
-    pub fn without(&self, rounds: u64) -> Vec<&str> {
-        let had: std::collections::BTreeSet<&str> =
-            (0..rounds.min(self.cycle())).flat_map(|n| self.round(n)).collect();
-        self.0.iter().flatten().map(String::as_str).filter(|name| !had.contains(name)).collect()
-    }
 }

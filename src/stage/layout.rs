@@ -24,6 +24,7 @@ use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::layout::{self, Layout};
 use litmake_toolchain::runtime::Runtime;
+use litmake_toolchain::trouble::is_open;
 
 /// A source of items: the types.
 pub struct Types(pub Vec<String>);
@@ -105,12 +106,15 @@ impl Stage {
         types: &[String],
     ) -> Vec<std::result::Result<Layout, Failure>> {
         let source: &dyn Fn(&str) -> _ = &|_| Ok(layout::source(types));
-        let made = compiler
-            .emit_or_refuse(source, &["-g", "-gdwarf-4"], self.profile.timeout)
-            .and_then(|object| layout::read(&object, types.len()));
+        let (extra, timeout) = (["-g", "-gdwarf-4"], self.profile.timeout);
+        let object = match types.len() {
+            1 => compiler.emit_or_refuse(source, &extra, timeout),
+            _ => compiler.emit(source, &extra, timeout),
+        };
+        let made = object.and_then(|object| layout::read(&object, types.len()));
         match made {
             Ok(list) => list.into_iter().map(Ok).collect(),
-            Err(e) if (e.kind == REFUSED || e.kind.is_crash()) && types.len() > 1 => {
+            Err(e) if (is_open(&e) || e.kind.is_crash()) && types.len() > 1 => {
                 let (a, b) = types.split_at(types.len() / 2);
                 [self.read(compiler, a), self.read(compiler, b)].concat()
             }

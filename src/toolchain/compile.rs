@@ -368,13 +368,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// The object code of a batch. A single test has all the time that the profile gives.
+    /// The object code of a batch. A single test has all the time that the profile gives, and if the compiler
+    /// fails on it, it is found out whether that is due to the test.
     fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Failure> {
-        let timeout = match units.len() {
-            1 => self.profile.timeout,
-            _ => timeout,
-        };
-        self.emit(&|header| self.text(header, units), &self.extra(), timeout)
+        let text = |header: &str| self.text(header, units);
+        match units.len() {
+            1 => self.emit_or_refuse(&text, &self.extra(), self.profile.timeout),
+            _ => self.emit(&text, &self.extra(), timeout),
+        }
     }
 
     /// Compiles a test like [`Compiler::compile`], with `end` at the end of its text and `run` as the function that

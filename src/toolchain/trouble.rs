@@ -1,8 +1,10 @@
 //! Classifies the failures of compilers and linkers: rejections of the input, and failures of the
 //! tool itself.
 //!
-//! The output of a tool decides nothing, with one exception: a tool that says that it crashed is
-//! believed, because crashes are never stored. This module does not know what tools do.
+//! The output of a tool decides nothing, with two exceptions. A tool that says that it crashed is
+//! believed, because crashes are never stored. A back end of LLVM that ends because it lacks something
+//! for its target reports that like a crash, and is believed where it says so: it rejected the input.
+//! This module does not know what tools do.
 
 use std::time::Duration;
 
@@ -13,12 +15,32 @@ use litmake_base::failure::{Failure, FailureKind, Fault};
 const CRASHED: [&str; 3] =
     ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
 
+/// The beginnings of messages with which back ends of LLVM end.
+const ENDED: [&str; 2] = ["error in backend: ", "LLVM ERROR: "];
+
+/// The words in such a message that say that the target lacks something.
+const LACKS: [&str; 4] = ["Cannot select", "not supported", "nsupported", "nimplemented"];
+
+/// Whether a back end says that its target lacks something. A failed assertion or a signal has no such
+/// message.
+fn lacks(stderr: &str) -> bool {
+    let message = |line: &str| {
+        let said = ENDED.iter().find_map(|begin| line.split_once(begin));
+        said.is_some_and(|(_, said)| LACKS.iter().any(|words| said.contains(words)))
+    };
+    stderr.lines().any(message)
+}
+
 /// Judges the end of a tool, given only its time limit.
 pub fn judge(name: &str, ended: Ended, timeout: Duration) -> Result<(), Failure> {
     let broken = |fault, what: String| Err(Failure::broken(fault, format!("{name} {what}")));
     match ended {
         Ended::Exit { code: 0, .. } => Ok(()),
         // A driver that reports the crash of its child exits with an ordinary status.
+        Ended::Exit { stderr, .. } if lacks(&stderr) => {
+            let said = format!("{name} has no code for it: {}", first_error(&stderr));
+            Err(Failure::new(FailureKind::Refused, said))
+        }
         Ended::Exit { stderr, .. } if CRASHED.iter().any(|c| stderr.contains(c)) => {
             broken(Fault::Crashed(None), format!("crashed: {}", first_error(&stderr)))
         }
@@ -109,8 +131,29 @@ mod tests {
         let crashed = judge("cc", ended, Duration::ZERO);
         let settled = settle(crashed, || panic!("no control"), || panic!("no second try"));
         assert_eq!(kind(settled), FailureKind::Broken(Fault::Crashed(Some(11))));
-        let stderr = "x.c: internal compiler error: oh".to_string();
-        let told = judge("cc", Ended::Exit { code: 1, stdout: Vec::new(), stderr }, Duration::ZERO);
-        assert_eq!(kind(told), FailureKind::Broken(Fault::Crashed(None)));
+        assert_eq!(
+            kind(no("internal compiler error: oh")),
+            FailureKind::Broken(Fault::Crashed(None))
+        );
+    }
+
+    /// The messages are those of clang 22 for BPF, and of an assertion in a build with assertions.
+    #[test]
+    fn a_back_end_that_lacks_something_rejects_its_input() {
+        let bug = "\nPLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/";
+        let of = |said: &str| kind(no(&format!("{said}{bug}")));
+        for said in [
+            "error in backend: Cannot select: 0x5: i32,ch = AtomicLoadMax<(load store seq_cst (s32))>",
+            "error in backend: Runtime fence is not supported at the moment",
+            "error in backend: unimplemented opcode: 24",
+        ] {
+            assert_eq!(of(said), FailureKind::Refused, "{said}");
+        }
+        for said in [
+            "error in backend: ran out of registers",
+            "clang: Select.cpp:7: Assertion `isLegal() && \"not supported\"' failed.",
+        ] {
+            assert_eq!(of(said), FailureKind::Broken(Fault::Crashed(None)), "{said}");
+        }
     }
 }

@@ -26,7 +26,7 @@ use litmake::stop::Stopping;
 use litmake::toolchain::process;
 use serde::{Deserialize, Serialize};
 
-use self::stages::{Machines, pipeline};
+use self::stages::{FEW, MIXED, Machines, Tests, pipeline};
 use self::uncompared::Uncompared;
 use super::compile::StorageArg;
 use super::{common, completions, findings, made};
@@ -43,7 +43,8 @@ use super::{common, completions, findings, made};
 /// compares their layouts of atomic types.
 ///
 /// Exit status: 0, no new bugs; 1, new bugs, or differences that were not looked into; 2, wrong
-/// input; 3, something that the hunt needs failed, or for some profile no test could be compared.
+/// input; 3, something that the hunt needs failed, or there are no new bugs and for some profile no
+/// test could be compared.
 /// Tests that the hunt drew and that litmake cannot compare are counted, and are not missing.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -88,7 +89,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
-    /// Reduce at most N differences of each profile and round to their bugs
+    /// Reduce at most N differences of each profile and round to their bugs, beside known bugs
     #[arg(long, default_value_t = 2, value_name = "N")]
     investigate: u64,
 
@@ -107,11 +108,9 @@ pub struct Args {
 /// The largest number of errors that are kept as examples.
 const ERRORS: usize = 50;
 
-/// How many tests are worth a round of their own.
-const FEW: usize = 16;
-
-/// The longest time, in seconds, that a round looks into differences. Those that remain are open.
-const LOOK: u64 = 120;
+/// The shortest and the longest time, in seconds, that a round looks into differences. Those that
+/// remain are open.
+const LOOK: (f64, f64) = (10.0, 120.0);
 
 /// The counts of a hunt, beside its report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -128,6 +127,9 @@ struct Tally {
     /// The messages for these.
     #[serde(default)]
     reasons: Uncompared,
+    /// How many tests were drawn for each profile.
+    #[serde(default)]
+    given: BTreeMap<String, u64>,
     /// How many tests were compared, by profile.
     profiles: BTreeMap<String, u64>,
     /// When each bug was first seen: after how many seconds and tests.
@@ -200,8 +202,8 @@ fn run(args: &Args) -> Result<u8> {
     }
     cache.end(args.how.quiet);
     let mut report = kept.report.clone().unwrap_or_default();
-    let silent = silent(&kept, &machines);
-    report.verdict = verdict(&kept, &machines, &silent, &report);
+    let (silent, waits) = silent(&kept);
+    report.verdict = verdict(&kept, &silent, waits.len(), &report);
     report.stopped = report.verdict.stopped;
     if args.json {
         print!("{}", told::json(&kept, &report))
@@ -211,9 +213,10 @@ fn run(args: &Args) -> Result<u8> {
     args.how.formats.write(&report)?;
     let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
     Ok(common::status_of(match () {
-        // A profile for which nothing was compared must not look like success.
-        () if broken || (!silent.is_empty() && common::stopped_status().is_none()) => 3,
+        () if broken => 3,
         () if report.count(Status::New) > 0 || open => 1,
+        // A profile for which nothing was compared must not look like success.
+        () if !silent.is_empty() && common::stopped_status().is_none() => 3,
         () => report.verdict.status(),
     }))
 }
@@ -314,26 +317,27 @@ fn round(
     let started = Instant::now();
     let left = args.budget.as_secs_f64() - kept.tally.seconds;
     let mut hunt = kept.hunt.clone();
-    let drawn = hunt.draw(sources, count(args, kept, left, machines.turns.cycle()));
+    let drawn = hunt.draw(sources, count(args, kept, left, machines));
     if drawn.is_empty() {
         return Err(Diag::new("no more tests can be drawn").help("try another --seed"));
     }
     let folder = args.state.join("round");
     let known = known(args, kept)?;
-    let (tests, proofs) = files(&folder, &drawn, &known)?;
+    let (tests, proofs) = files(&folder, &drawn, &proofs_of(&known))?;
     let waiting = waiting(&folder, kept)?;
-    let again = (proofs.len() + waiting.len()) as u64;
     let besides = kept.open.iter().take(OPEN).flat_map(|o| &o.profiles).map(String::as_str);
-    let turn = machines.turn(kept.hunt.rounds, &besides.collect());
+    let besides: BTreeSet<&str> = besides.collect();
+    let turn = machines.turn(kept.hunt.rounds, drawn.len(), &besides);
     // The tests to compare are chosen after all are compiled. Without learning, all are compared.
     let mut chosen = Chosen::all(Vec::new(), drawn.len());
     let mut code = Vec::new();
     let mut refused = None;
     if !hunt.blind {
-        let files: Vec<&PathBuf> = tests.iter().collect();
+        let all = Tests { drawn: tests.iter().enumerate().collect(), ..Tests::default() };
         let mut look = |run: &Ran| code = learned(run, &tests);
-        let stages = pipeline(kept, args, machines, &turn, &files, false);
-        let (report, _) = made::part(stages, &args.how, &args.how.ask, cache, first, &mut look)?;
+        let stages = pipeline(kept, args, machines, &turn, &all, None);
+        let ask = args.how.ask.for_part(LOOK.0 as u64, Vec::new());
+        let (report, _) = made::part(stages, &args.how, &ask, cache, first, &mut look)?;
         if report.stopped {
             return Ok(false);
         }
@@ -349,13 +353,22 @@ fn round(
         shown = seen(run, &proofs);
         compared = judged(run, &tests);
     };
-    let others = proofs.iter().map(|(p, _)| p).chain(&waiting);
-    let files: Vec<&PathBuf> = chosen.tests.iter().map(|at| &tests[*at]).chain(others).collect();
-    let ask = args.how.ask.for_part(LOOK.min(left.max(10.0) as u64));
-    let (mut report, used) = match files.is_empty() {
+    let by_profile: Vec<BTreeSet<String>> =
+        proofs.iter().map(|(_, id)| shown_by(&known, id)).collect();
+    let proved = proofs.iter().map(|(path, _)| path).zip(&by_profile);
+    let open = waiting.iter().zip(kept.open.iter().map(|open| &open.profiles));
+    let asked = Tests {
+        drawn: chosen.tests.iter().map(|at| (*at, &tests[*at])).collect(),
+        others: proved.chain(open).collect(),
+    };
+    let mechanisms = known.iter().filter_map(|bug| bug.mechanism.clone()).collect();
+    let drawing = started.elapsed().as_secs_f64();
+    let ask = args.how.ask.for_part(look_for(drawing, left), mechanisms);
+    let (mut report, used) = match asked.is_empty() {
         true => Default::default(),
         false => {
-            let stages = pipeline(kept, args, machines, &turn, &files, true);
+            let mixed = Some((drawn.len() / MIXED) as u32);
+            let stages = pipeline(kept, args, machines, &turn, &asked, mixed);
             let first = first && hunt.blind;
             made::part(stages, &args.how, &ask, cache, first, &mut look)?
         }
@@ -371,6 +384,9 @@ fn round(
     }
     hunt.judged(&drawn, &chosen, &compared);
     kept.hunt = hunt;
+    for (profile, tests) in turn.given(drawn.len()) {
+        *kept.tally.given.entry(profile.into()).or_default() += tests;
+    }
     kept.tally.seconds += started.elapsed().as_secs_f64();
     kept.tally.known += (drawn.len() - chosen.tests.len()) as u64;
     for report in refused.iter().chain([&report]) {
@@ -378,6 +394,8 @@ fn round(
     }
     for d in &report.differences {
         // The tests of open differences were counted when they were drawn.
+        let has = |of: &BTreeSet<String>| of.contains(&d.profile);
+        let again = asked.others.iter().filter(|(_, of)| has(of)).count() as u64;
         let compared = d.compared.saturating_sub(again);
         kept.tally.compared += compared;
         *kept.tally.profiles.entry(d.profile.clone()).or_default() += compared;
@@ -416,36 +434,57 @@ fn say_round(kept: &Kept, drawn: usize, compared: usize) {
 }
 
 /// The number of tests in the next round: as many as asked for, or as are likely to leave time for
-/// every profile to have its turn, which takes `cycle` rounds.
-fn count(args: &Args, kept: &Kept, left: f64, cycle: u64) -> usize {
-    let most = args.round as usize;
+/// every profile to have its turn.
+fn count(args: &Args, kept: &Kept, left: f64, machines: &Machines) -> usize {
+    let (most, cycle) = (args.round as usize, machines.turns.cycle());
+    let few = FEW * machines.parts();
     match kept.hunt.tests {
         // The first round measures how long tests take.
-        0 => most.min(FEW),
+        0 => most.min(few),
         tests => {
             let each = kept.tally.seconds / tests as f64;
             let fit = (left / each.max(1e-6)).ceil() as usize;
-            fit.div_ceil(cycle as usize).max(fit.min(FEW)).clamp(1, most)
+            fit.div_ceil(cycle as usize).max(fit.min(few)).clamp(1, most)
         }
     }
 }
 
-/// The smallest test of each known bug, from the baseline and from this hunt.
-fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let baseline = match &args.how.baseline {
+/// The time, in whole seconds, for which a round looks into differences: as long as it took to draw and to
+/// compile, within what is left.
+fn look_for(drawing: f64, left: f64) -> u64 {
+    let (shortest, longest) = LOOK;
+    drawing.min(left - drawing).clamp(shortest, longest) as u64
+}
+
+/// The known bugs, from the baseline and from this hunt.
+fn known(args: &Args, kept: &Kept) -> Result<Vec<Finding>> {
+    let mut out: Vec<Finding> = match &args.how.baseline {
         Some(path) if path.exists() => Baseline::read(path)?.known,
         _ => Vec::new(),
     };
-    let found = kept.report.iter().flat_map(|r| &r.findings);
-    for f in baseline.iter().chain(found) {
+    out.extend(kept.report.iter().flat_map(|r| r.findings.iter().cloned()));
+    Ok(out)
+}
+
+/// The profiles that are known to show a bug.
+fn shown_by(known: &[Finding], id: &str) -> BTreeSet<String> {
+    known.iter().filter(|f| f.id == id).flat_map(|f| f.by_profile.keys().cloned()).collect()
+}
+
+/// The smallest test of each of some bugs, with its id.
+fn proofs_of(known: &[Finding]) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for f in known {
         let test = f.class == Class::Concurrency && f.reduced.is_some();
         if test && f.label.is_empty() && !out.iter().any(|(id, _)| *id == f.id) {
             out.push((f.id.clone(), f.reproducer.clone()));
         }
     }
-    Ok(out)
+    out
 }
+
+/// The beginning of the names of known bugs' tests.
+const PROOF: &str = "known-";
 
 type Proofs = Vec<(PathBuf, String)>;
 
@@ -479,6 +518,8 @@ fn still_open(report: &mut Report) -> Vec<Open> {
                 *n = n.saturating_sub(1);
             }
             match out.iter_mut().find(|open| open.name == name) {
+                // The test of a known bug comes again anyway.
+                _ if is_proof(&o.test) => {}
                 Some(open) => open.profiles.extend(o.profiles),
                 None => out.push(Open { name, text, profiles: o.profiles.into_iter().collect() }),
             }
@@ -508,7 +549,7 @@ fn files(
     }
     let mut proofs = Vec::new();
     for (id, text) in known {
-        let path = folder.join(format!("known-{id}.litmus"));
+        let path = folder.join(format!("{PROOF}{id}.litmus"));
         write(&path, text)?;
         proofs.push((path, id.clone()));
     }
@@ -579,6 +620,11 @@ fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     }
 }
 
+/// Whether a test is that of a known bug.
+fn is_proof(test: &str) -> bool {
+    Path::new(test).file_name().is_some_and(|n| n.to_string_lossy().starts_with(PROOF))
+}
+
 /// Subtracts the tests of known bugs from the counts: they only serve to recognise these bugs.
 fn take_away(report: &mut Report, shown: &[(String, String)]) {
     for finding in &mut report.findings {
@@ -589,9 +635,6 @@ fn take_away(report: &mut Report, shown: &[(String, String)]) {
             }
         }
         finding.by_profile.retain(|_, n| *n > 0);
-        let is_proof = |test: &str| {
-            Path::new(test).file_name().is_some_and(|n| n.to_string_lossy().starts_with("known-"))
-        };
         finding.occurrences.retain(|o| !is_proof(&o.test));
     }
     // A bug that showed only in its own test was not found again.
@@ -634,8 +677,12 @@ fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
         {
             let counts = (finding.count, std::mem::take(&mut finding.by_profile));
             let occurrences = std::mem::take(&mut finding.occurrences);
-            *finding =
-                Finding { count: counts.0, by_profile: counts.1, occurrences, ..old.clone() };
+            let presence = match old.presence.is_empty() {
+                true => std::mem::take(&mut finding.presence),
+                false => old.presence.clone(),
+            };
+            let (count, by_profile) = counts;
+            *finding = Finding { count, by_profile, occurrences, presence, ..old.clone() };
         }
     }
     // Tests that the hunt drew itself and that cannot be compared with a profile are counted apart.
@@ -651,20 +698,20 @@ fn is_given_up(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::Broken(Fault::OutOfTime | Fault::Open))
 }
 
-/// The profiles for which nothing was compared although they had their turn.
-fn silent<'a>(kept: &'a Kept, machines: &Machines) -> Vec<&'a String> {
-    let waits = machines.turns.without(kept.hunt.rounds);
+/// The profiles for which nothing was compared: those of which enough tests were tried, and those that had no
+/// turn, or only a few tests.
+fn silent(kept: &Kept) -> (Vec<&String>, Vec<&String>) {
     let compared = |p: &String| kept.tally.profiles.get(p).is_some_and(|n| *n > 0);
-    kept.profiles.iter().filter(|p| !compared(p) && !waits.contains(&p.as_str())).collect()
+    let was_tried = |p: &&String| kept.tally.given.get(*p).is_some_and(|n| *n >= FEW as u64);
+    kept.profiles.iter().filter(|p| !compared(p)).partition(was_tried)
 }
 
 /// The verdict on the hunt: that on its rounds, with the tests that failed, and with the profiles for
-/// which nothing was compared: `silent` ones, and those that had no turn.
-fn verdict(kept: &Kept, machines: &Machines, silent: &[&String], report: &Report) -> Verdict {
+/// which nothing was compared: `silent` ones, and those that wait for a turn.
+fn verdict(kept: &Kept, silent: &[&String], waits: usize, report: &Report) -> Verdict {
     let mut out = report.verdict.clone();
     out.errors = kept.tally.not_compared.get("failed").copied().unwrap_or(0);
     out.missing.extend(silent.iter().map(|p| format!("any comparison with {p}")));
-    let waits = machines.turns.without(kept.hunt.rounds).len();
     if waits > 0 {
         let all = kept.profiles.len();
         out.missing.push(format!("a turn for {waits} of {all} profiles, which needs more time,"));

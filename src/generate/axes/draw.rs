@@ -34,10 +34,14 @@ impl Random {
     }
 }
 
-/// A random point in which these axes and a few others are not plain. The shape and the ways to hand over
-/// are always drawn.
-pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
+/// A random point that has the `fixed` choices, and in which `axes` and a few others are not plain. The
+/// shape and the ways to hand over are always drawn. Half of the points with fixed choices have nothing else.
+pub fn draw(random: &mut Random, axes: &[Axis], fixed: &[(Axis, usize)]) -> Point {
+    let asked: Vec<Axis> =
+        axes.iter().copied().chain(fixed.iter().map(|(axis, _)| *axis)).collect();
+    let keep = |point| fixed.iter().fold(point, |point: Point, (axis, at)| point.with(*axis, *at));
     loop {
+        let is_bare = !fixed.is_empty() && random.below(2) == 0;
         let mut point = Point::default();
         for axis in [Axis::Shape, Axis::Release, Axis::Acquire] {
             // Half of the points have the plain way, so that what is odd is odd alone.
@@ -45,6 +49,7 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
                 point = point.with(axis, random.below(axis.choices()));
             }
         }
+        point = keep(point);
         // Where data lies open, most kinds of it would race, and the shape would hardly ever be drawn.
         if super::program::is_open(point.choice(Axis::Shape)) {
             point = point.with(Axis::Kind, super::data::ATOMIC);
@@ -54,17 +59,17 @@ pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
                 point = point.with(*axis, 1 + random.below(axis.choices() - 1));
             }
         }
-        while random.below(2) == 0 {
+        while !is_bare && random.below(2) == 0 {
             let axis = Axis::ALL[3 + random.below(Axis::ALL.len() - 3)];
             // What was asked for stays special.
-            if !axes.contains(&axis) {
+            if !asked.contains(&axis) {
                 point = point.with(axis, random.below(axis.choices()));
             }
         }
         point = sinking(random, point);
-        point = passing(random, point);
+        point = keep(passing(random, point));
         if super::text(&point).is_some() {
-            return often(random, point, axes);
+            return if is_bare { point } else { often(random, point, &asked) };
         }
     }
 }

@@ -36,7 +36,7 @@ fn every_choice_of_every_axis_is_in_some_test() {
         Axis::ALL.into_iter().flat_map(|a| (0..a.choices()).map(move |at| (a, at))).collect();
     for _ in 0..4000 {
         for axis in Axis::ALL {
-            let point = draw(&mut random, &[axis]);
+            let point = draw(&mut random, &[axis], &[]);
             for axis in Axis::ALL {
                 missing.remove(&(axis, point.get(axis)));
             }
@@ -51,7 +51,7 @@ fn names_tell_points_apart() {
     let mut random = Random::new(9);
     let mut names = std::collections::HashMap::new();
     for _ in 0..3000 {
-        let point = draw(&mut random, &[]);
+        let point = draw(&mut random, &[], &[]);
         let (name, _) = text(&point).unwrap_or_default();
         assert_eq!(*names.entry(name).or_insert(point), point);
     }
@@ -62,7 +62,7 @@ fn names_tell_points_apart() {
 fn draws_depend_on_the_seed_alone() {
     let drawn = |seed| {
         let mut random = Random::new(seed);
-        (0..50).map(|_| draw(&mut random, &[Axis::Alias])).collect::<Vec<_>>()
+        (0..50).map(|_| draw(&mut random, &[Axis::Alias], &[])).collect::<Vec<_>>()
     };
     assert_eq!(drawn(3), drawn(3));
     assert_ne!(drawn(3), drawn(4));
@@ -70,9 +70,24 @@ fn draws_depend_on_the_seed_alone() {
 }
 
 #[test]
+fn choices_that_are_asked_for_are_kept() {
+    let mut random = Random::new(6);
+    let shape = super::families::named(Axis::Shape, "back").unwrap_or(0);
+    let early = super::families::named(Axis::Early, "read-sunk").unwrap_or(0);
+    for _ in 0..200 {
+        let point = draw(&mut random, &[Axis::Numbers], &[(Axis::Shape, shape)]);
+        assert!(point.choice(Axis::Shape) == "back" && point.get(Axis::Numbers) > 0, "{point:?}");
+        assert_eq!(
+            draw(&mut random, &[], &[(Axis::Early, early)]).choice(Axis::Early),
+            "read-sunk"
+        );
+    }
+}
+
+#[test]
 fn neighbours_differ_on_one_axis() {
     let mut random = Random::new(2);
-    let point = draw(&mut random, &[Axis::Value]);
+    let point = draw(&mut random, &[Axis::Value], &[]);
     let beside = neighbours(&mut random, &point, 8);
     assert_eq!(beside.len(), 8);
     for next in beside {
@@ -98,7 +113,7 @@ fn no_value_is_too_large_for_what_is_done_with_it() {
     let is = |point: &Point, axis: Axis, name: &str| axis.choice(point.get(axis)) == name;
     let mut near = 0;
     for _ in 0..3000 {
-        let point = draw(&mut random, &[Axis::Value, Axis::Read, Axis::Call, Axis::Type]);
+        let point = draw(&mut random, &[Axis::Value, Axis::Read, Axis::Call, Axis::Type], &[]);
         let large = is(&point, Axis::Value, "high-bit");
         let (_, text) = text(&point).unwrap_or_default();
         near += usize::from(large);
@@ -134,7 +149,7 @@ fn one_function_is_what_all_threads_run() {
     let mut random = Random::new(3);
     let mut seen = 0;
     for _ in 0..600 {
-        let point = draw(&mut random, &[Axis::Storage]);
+        let point = draw(&mut random, &[Axis::Storage], &[]);
         let (name, text) = text(&point).unwrap_or_default();
         let test = litmus::read(&Source::new(name, text.clone()));
         let test = test.unwrap_or_else(|e| panic!("{e}\n{text}"));

@@ -1,7 +1,8 @@
 //! Finds the bug of each difference.
 //!
 //! The smallest difference whose bug is not known is reduced to a test and its core
-//! (`reduce::core`): that is a bug. Then every difference that is still open gets a cheap check:
+//! (`reduce::core`): that is a bug. Differences whose mechanism is that of a known bug wait until all
+//! others were looked at. Then every difference that is still open gets a cheap check:
 //! does its test still show the difference if it keeps only what this core needs? This takes a few
 //! tests, where reducing takes hundreds. A difference that none of them shows is another bug, or
 //! the next one to reduce. Differences that the budget does not reach stay open and are counted as
@@ -32,18 +33,22 @@ use litmake_report::evidence::Reduced;
 use litmake_report::mechanism::Mechanism;
 use litmake_report::{Class, Finding, Outcomes};
 
-/// Limits of an investigation.
-#[derive(Clone, Copy, Debug)]
+/// Limits of an investigation, and what is known before it.
+#[derive(Clone, Debug)]
 pub struct Budget {
     /// The longest time.
     pub time: Duration,
+    /// The longest time in which a difference is reduced, if that is limited.
+    pub each: Option<Duration>,
     /// The largest number of tests that check whether a difference shows a known bug.
     pub questions: usize,
+    /// The mechanisms of bugs that are known already.
+    pub known: Vec<Mechanism>,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { time: Duration::from_secs(600), questions: 50_000 }
+        Budget { time: Duration::from_secs(600), each: None, questions: 50_000, known: Vec::new() }
     }
 }
 
@@ -110,6 +115,8 @@ struct Search<'a, 'r> {
     /// So many tests may still be asked whether they show a known bug.
     questions: usize,
     known: Vec<ReducedBug>,
+    /// The mechanisms of differences, as far as they were asked for.
+    mechanisms: HashMap<At, Vec<Mechanism>>,
     /// How many differences of each stage were reduced.
     tried: BTreeMap<usize, u64>,
     /// The needs and the form of the tests that were asked.
@@ -132,6 +139,16 @@ enum Looked {
     New(Box<ReducedBug>),
 }
 
+/// How much of a difference's mechanism is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Familiar {
+    New,
+    /// The mechanism is that of bugs of other targets.
+    Elsewhere,
+    /// The mechanism is that of bugs of its target.
+    Known,
+}
+
 /// A reduced difference.
 struct Smaller {
     form: u64,
@@ -145,6 +162,7 @@ impl Investigator<'_> {
     pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
         let listener = self.listener;
         let all = in_order(found, run);
+        let time = budget.time;
         let of = (all.len() + found.mixes.len()) as u64;
         let tell = |done: u64, test: &str| {
             if of > 0 {
@@ -153,25 +171,33 @@ impl Investigator<'_> {
         };
         let mut search = Search {
             run,
+            questions: budget.questions,
             budget,
             started: Instant::now(),
             tell: &tell,
             done: 0,
-            questions: budget.questions,
             known: Vec::new(),
+            mechanisms: HashMap::new(),
             tried: BTreeMap::new(),
             kinds: HashMap::new(),
             forms: 0,
             survivors: BTreeMap::new(),
         };
-        // `left` are the differences that were not looked at yet; `waiting` may not be reduced any
-        // more.
-        let mut left: VecDeque<At> = all.into();
+        // `left` are the differences that were not looked at yet, by how much of their mechanism was known
+        // when they were asked; `waiting` may not be reduced any more.
+        let mut left: [VecDeque<At>; 3] = [all.into(), VecDeque::new(), VecDeque::new()];
         let mut waiting: Vec<At> = Vec::new();
-        while let Some(first) = left.pop_front() {
+        while let Some(turn) = left.iter().position(|queue| !queue.is_empty())
+            && let Some(first) = left[turn].pop_front()
+        {
             if self.is_over(&search) {
                 waiting.push(first);
                 break;
+            }
+            let familiar = self.familiar(&mut search, found, first) as usize;
+            if familiar > turn {
+                left[familiar].push_back(first);
+                continue;
             }
             match self.look(&mut search, found, first) {
                 Looked::Gone => {}
@@ -183,18 +209,18 @@ impl Investigator<'_> {
                 Looked::New(known) => {
                     search.done += 1;
                     *first.bug(found) = Some(known.bug);
-                    let open: Vec<At> = left.iter().chain(&waiting).copied().collect();
+                    let open: Vec<At> = left.iter().flatten().chain(&waiting).copied().collect();
                     self.against(&mut search, found, &known, open);
                     search.known.push(*known);
                     let mut is_open = |at: &At| at.bug(found).is_none();
-                    left.retain(&mut is_open);
+                    left.iter_mut().for_each(|queue| queue.retain(&mut is_open));
                     waiting.retain(&mut is_open);
                 }
             }
         }
-        waiting.extend(left);
+        waiting.extend(left.into_iter().flatten());
         let done = search.done;
-        self.mixes(found, &search.started, budget, &|n, test| tell(done + n, test));
+        self.mixes(found, &search.started, time, &|n, test| tell(done + n, test));
         let mut rest = Rest::new(found.report.kept_occurrences);
         for at in waiting {
             // Mixes follow below.
@@ -208,6 +234,38 @@ impl Investigator<'_> {
         }
         found.report.not_looked_into = rest.finish();
         tell(of, "");
+    }
+
+    /// How much of a difference's mechanism is known: nothing, or all of it from bugs of another target, or from
+    /// bugs of its own. Nothing is asked while no bug is known.
+    fn familiar(&self, search: &mut Search, found: &Collected, at: At) -> Familiar {
+        let Search { run, budget, known, mechanisms, .. } = search;
+        let reduced = known.iter().filter_map(|bug| bug.mechanism.as_ref());
+        let known: Vec<&Mechanism> = budget.known.iter().chain(reduced).collect();
+        if known.is_empty() {
+            return Familiar::New;
+        }
+        let own = mechanisms.entry(at).or_insert_with(|| self.told_by(run, found, at));
+        let all = |is: &dyn Fn(&Mechanism, &Mechanism) -> bool| {
+            !own.is_empty() && own.iter().all(|own| known.iter().any(|known| is(own, known)))
+        };
+        match () {
+            () if all(&|own, known| own.is(known)) => Familiar::Known,
+            () if all(&|own, known| own.is_alike(known)) => Familiar::Elsewhere,
+            () => Familiar::New,
+        }
+    }
+
+    /// The mechanisms that the whole test of a difference can have.
+    fn told_by(&self, run: &Ran, found: &Collected, at: At) -> Vec<Mechanism> {
+        let Some((stage, finding)) = at.difference(found, run) else { return Vec::new() };
+        let Some(chain) = self.chain(stage).filter(|_| finding.mix.is_empty()) else {
+            return Vec::new();
+        };
+        let Some(profile) = self.plan.nodes[chain.compile].profile.clone() else {
+            return Vec::new();
+        };
+        self.mechanisms(&(chain, profile), &run.example(stage, finding))
     }
 
     fn is_over(&self, search: &Search) -> bool {
@@ -251,7 +309,11 @@ impl Investigator<'_> {
         }
         *tried += 1;
         let finding = run.example(stage, finding);
-        let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run));
+        let mut until = search.started + search.budget.time;
+        if let Some(each) = search.budget.each {
+            until = until.min(Instant::now() + each);
+        }
+        let smaller = way.as_ref().and_then(|way| self.reduced(way, &finding, run, until));
         if self.context.stopped() {
             return Looked::Waits;
         }
@@ -442,18 +504,20 @@ impl Investigator<'_> {
         litmus::read(&Source::new(finding.test.clone(), text)).ok()
     }
 
-    /// The smallest test that shows the same as a finding, and its core.
+    /// The smallest test that shows the same as a finding, and its core. Where the time is over, it is the smallest
+    /// so far.
     fn reduced(
         &mut self,
         (chain, profile): &(Chain, Arc<Profile>),
         finding: &Finding,
         run: &Ran,
+        until: Instant,
     ) -> Option<Smaller> {
         let test = self.source(chain, finding, run)?;
         let way = (chain.clone(), profile.clone());
         let wanted = self.mechanisms(&way, finding);
         let me = std::cell::RefCell::new(self);
-        let mut ask = |tests: &[Test]| -> Vec<bool> {
+        let ask = |tests: &[Test]| -> Vec<bool> {
             let mut me = me.borrow_mut();
             let verdicts = me.verdicts(chain, profile, tests);
             let all = tests.iter().zip(&verdicts);
@@ -467,6 +531,10 @@ impl Investigator<'_> {
             false => asked.collect(),
         };
         let start = asked.into_iter().find(|asked| ask(std::slice::from_ref(asked))[0])?;
+        let mut ask = |tests: &[Test]| match Instant::now() < until {
+            true => ask(tests),
+            false => vec![false; tests.len()],
+        };
         let best = settle(&start, CANDIDATES, &mut ask);
         // Compilers and models treat the normal form alike, but only a test that was checked is
         // printed.
@@ -513,7 +581,7 @@ impl Investigator<'_> {
         &mut self,
         found: &mut Collected,
         started: &Instant,
-        budget: Budget,
+        time: Duration,
         tell: &dyn Fn(u64, &str),
     ) {
         let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
@@ -547,7 +615,7 @@ impl Investigator<'_> {
             let (stage, mut finding) = (*stage, finding.clone());
             let count = tried.entry(stage).or_default();
             let most = self.most(stage);
-            let is_over = self.context.stopped() || started.elapsed() > budget.time;
+            let is_over = self.context.stopped() || started.elapsed() > time;
             if finding.label.is_empty() && most > 0 {
                 if is_over || *count >= most {
                     continue;

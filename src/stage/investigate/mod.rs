@@ -15,6 +15,7 @@ mod undefined;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::apply::{Done, Lab};
 use super::collect::Origins;
@@ -91,6 +92,8 @@ pub struct Investigator<'a> {
     models: Models<'a>,
     /// Stages for a profile, by node of the plan and name of the profile.
     made: HashMap<(usize, String), Option<Piece>>,
+    /// When other compilers are no longer asked and failures no longer reduced, if that is limited.
+    until: Option<Instant>,
     /// Whether a mix of one profile shows the same in the whole test, by comparison, profile and
     /// test.
     whole: HashMap<(usize, String, String), bool>,
@@ -114,18 +117,22 @@ impl<'a> Investigator<'a> {
             compilers: workspace.compilers(),
             models: workspace.models(),
             made: HashMap::new(),
+            until: None,
             whole: HashMap::new(),
         })
     }
 
     /// Investigates the new findings of a report, and failures of compilers. `content` gives the
-    /// text of a test in a node of the plan.
+    /// text of a test in a node of the plan. What is left at `until` stays unknown: which other compilers show
+    /// a finding, and smaller tests of failures.
     pub fn report(
         &mut self,
         report: &mut Report,
         origins: &Origins,
         content: &dyn Fn(usize, &str) -> Option<String>,
+        until: Option<Instant>,
     ) {
+        self.until = until;
         let chosen = self.chosen(report, origins);
         let failures = self.failures(report, content);
         let all = (chosen.len() + failures.len()) as u64;
@@ -140,15 +147,15 @@ impl<'a> Investigator<'a> {
             }
             let finding = &mut report.findings[*place];
             tell(done, &finding.test);
-            if finding.label.is_empty() {
-                self.elsewhere(finding, *node, content);
-            }
             if finding.evidence.is_none() {
                 self.explain(finding);
             }
+            if finding.label.is_empty() && !self.is_late() {
+                self.elsewhere(finding, *node, content);
+            }
         }
         for (done, failure) in failures.iter().enumerate() {
-            if self.context.stopped() {
+            if self.context.stopped() || self.is_late() {
                 break;
             }
             let error = &mut report.errors[failure.place];
@@ -158,6 +165,10 @@ impl<'a> Investigator<'a> {
         if all > 0 {
             tell(all as usize, "");
         }
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// The findings to investigate, by position, with the comparisons that found them.
@@ -270,6 +281,11 @@ impl<'a> Investigator<'a> {
         });
         self.compilers.look_up(&siblings, self.records);
         for sibling in siblings {
+            if self.is_late() {
+                // A part of them would be taken for all.
+                finding.presence.clear();
+                return;
+            }
             let verdict = match self.compilers.tool(&sibling, self.records).program {
                 // Compilers that are not installed are left out.
                 Err(_) => continue,
@@ -482,8 +498,11 @@ impl<'a> Investigator<'a> {
         if let Some(kept) = kept.filter(|kept| fails(std::slice::from_ref(kept)) == [true]) {
             return kept;
         }
-        let smallest = reduce(&failed.test, failed.limit, &mut |tests| fails(tests));
-        if !self.context.stopped() && self.compilers.moved().is_none() {
+        let smallest = reduce(&failed.test, failed.limit, &mut |tests| match self.is_late() {
+            true => vec![false; tests.len()],
+            false => fails(tests),
+        });
+        if !self.context.stopped() && !self.is_late() && self.compilers.moved().is_none() {
             let value = litmus::write(&smallest);
             let put = Put { kind: records::Kind::Alias, key, value: value.as_bytes() };
             self.records.put(&[put]);
