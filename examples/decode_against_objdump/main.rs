@@ -24,6 +24,7 @@ mod loongarch;
 mod mips;
 mod ppc;
 mod riscv;
+mod s390x;
 
 use clap::Parser;
 use litmake::diag::{Source, Span};
@@ -141,6 +142,17 @@ const RULES: &[Rules] = &[
         distances: true,
         ours: loongarch::without_offsets,
         respell: str::to_string,
+    },
+    Rules {
+        name: "S390x",
+        arch: Arch::S390x,
+        decoder: isa::s390x::decode::decoder,
+        mattr: "",
+        always: &["--mcpu=arch14"],
+        plain: &[],
+        distances: false,
+        ours: str::to_string,
+        respell: s390x::respell,
     },
     Rules {
         name: "PPC",

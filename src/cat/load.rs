@@ -201,7 +201,7 @@ built_in! {
     "stdlib", "cos", "cos-opt", "cross", "sc", "rc11", "rc11-lb", "c11", "go", "armv8", "aarch64", "aarch32", "armv7",
     "herding-cats", "ppc", "riscv", "spirv-axioms", "spirv", "spirv-opencl", "x86tso", "x86tso-herd2025", "mips", "mips-sync",
     "mips-weak", "wgsl-sc-per-loc", "wgsl-rel-acq", "vulkan", "const-write", "llvm", "llvm-axioms",
-    "llvm-lb", "llvm-undef", "ptx", "bpf", "opencl", "litmake-loongarch", "litmake-loongarch-ld-seq-sa",
+    "llvm-lb", "llvm-undef", "ptx", "bpf", "opencl", "litmake-loongarch", "litmake-loongarch-ld-seq-sa", "litmake-s390x",
     "amdgcn", "gfx90a", "gfx942", "gfx11", "gfx12",
 }
 

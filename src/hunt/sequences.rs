@@ -160,6 +160,7 @@ fn token(arch: Arch, word: &str) -> Token {
             .or_else(|| named(&["wzr", "xzr", "sp"])),
         Arch::Arm => numbered(&["r", "d", "q"]).or_else(|| named(&["sp", "lr", "ip"])),
         Arch::RiscV => numbered(&["a", "s", "t", "x"]).or_else(|| named(&["zero", "ra", "sp"])),
+        Arch::S390x => numbered(&["r", "f", "v"]),
         Arch::Ppc => numbered(&["r", "cr", "v"]),
         Arch::Mips | Arch::LoongArch if word.starts_with('$') => {
             Some(Token::Register("$", lower[1..].to_string()))

@@ -21,6 +21,7 @@ pub mod ptx;
 pub mod relocate;
 pub mod riscv;
 pub mod rows;
+pub mod s390x;
 #[cfg(test)]
 #[path = "seq/tests.rs"]
 mod seq;
@@ -45,6 +46,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
         Arch::LoongArch => Some(&loongarch::LoongArch),
+        Arch::S390x => Some(&s390x::S390x),
         Arch::Bpf => Some(&bpf::Bpf),
         Arch::Llvm => Some(&llvm::Llvm { pointer: 64 }),
         Arch::Ptx => Some(&ptx::Ptx),

@@ -120,6 +120,12 @@ pub struct Facts {
     /// A jump to `{label}` if the word at `{base}` is 0; it may use `{value}`, of which the word is
     /// `{word}`. With an operand for a location, `{base}` is that operand.
     pub jump_if_zero: &'static [&'static str],
+    /// Whether accesses are in the machine's order whatever their addresses depend on.
+    pub ordered: bool,
+    /// Whether code that computes an address from its own can name even ones alone.
+    pub even: bool,
+    /// The letter that inline assembly has for a register with an address.
+    pub address: &'static str,
     /// The words for computations in names of instructions, where they are not the usual ones.
     pub operators: &'static [(&'static str, &'static str)],
     /// The arguments that compilers need so that each variable is apart.
@@ -187,6 +193,9 @@ impl Facts {
         copies: None,
         compares: None,
         jump_if_zero: &[],
+        ordered: false,
+        even: false,
+        address: "r",
         operators: &[],
         apart: &[],
         relaxes: false,

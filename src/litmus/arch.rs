@@ -97,6 +97,8 @@ dialects! {
     Mips = MIPS,
     /// LoongArch with 64 bits.
     LoongArch = LOONGARCH,
+    /// z/Architecture with 64 bits.
+    S390x = S390X,
     /// BPF, the instruction set of programs in the Linux kernel.
     Bpf = BPF,
     /// LLVM's intermediate representation, as text.
@@ -255,6 +257,14 @@ static LOONGARCH: Facts = Facts {
         "$r11" "$a7", "$r10" "$a6", "$r9" "$a5", "$r8" "$a4", "$r7" "$a3", "$r6" "$a2",
         "$r5" "$a1", "$r4" "$a0",
     ],
+    ..MACHINE
+};
+
+static S390X: Facts = Facts {
+    name: "S390x",
+    also: &["S390X", "s390x"],
+    model: "litmake-s390x",
+    branches: Branches::None,
     ..MACHINE
 };
 

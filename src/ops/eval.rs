@@ -178,6 +178,9 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
                 Some(Val::Ptr { loc, off: off & keep as i64 })
             } else if (0..ALIGN as i128).contains(&keep) {
                 Some(Val::Int((off as i128 & keep) as u128))
+            } else if i & mask(width) & mask(32) == 0 {
+                // The upper half, as below.
+                Some(Val::ZERO)
             } else {
                 None
             }
@@ -261,6 +264,8 @@ mod tests {
         assert_eq!(eval_un(UnOp::Not, x, 64), None);
         assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 64), Some(Val::ZERO));
         assert_eq!(eval_bin(BinOp::Shr, x, Val::Int(32), 32), None);
+        assert_eq!(eval_bin(BinOp::And, x, Val::Int(mask(32) << 32), 64), Some(Val::ZERO));
+        assert_eq!(eval_bin(BinOp::And, x, Val::Int(mask(33) << 31), 64), None);
     }
 
     /// Whether C has a value for a number shifted left: twice the number, so many times, fits.

@@ -193,7 +193,7 @@ tags! {
     SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "C SPIRV",
     SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "C SPIRV";
     barriers:
-    // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, LoongArch, MIPS (its base model treats lighter stypes as nothing).
+    // AArch64, and 32-bit Arm. Then x86, RISC-V, Power, LoongArch, s390x, MIPS (its base model treats lighter stypes as nothing).
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
     DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
     DMB_OSH = "DMB.OSH": "AArch64 ARM", DMB_OSHLD = "DMB.OSHLD": "AArch64 ARM", DMB_OSHST = "DMB.OSHST": "AArch64 ARM",
@@ -216,6 +216,7 @@ tags! {
     DBAR_w_r = "DBAR.w.r": "LoongArch", DBAR_w_w = "DBAR.w.w": "LoongArch", DBAR_w_rw = "DBAR.w.rw": "LoongArch",
     DBAR_rw_r = "DBAR.rw.r": "LoongArch", DBAR_rw_w = "DBAR.rw.w": "LoongArch", DBAR_rw_rw = "DBAR.rw.rw": "LoongArch",
     DBAR_SAME = "DBAR.same": "LoongArch",
+    BCR = "BCR": "S390x",
     MIPS_SYNC = "SYNC": "MIPS",
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",

@@ -63,6 +63,13 @@ static void leave(void) {
   register long status __asm__(\"a0\") = 0;
   __asm__ volatile(\"ecall\" : : \"r\"(number), \"r\"(status) : \"memory\");
 }
+#elif defined(__s390x__)
+#define ENTRY
+static void leave(void) {
+  register long number __asm__(\"r1\") = 1;
+  register long status __asm__(\"r2\") = 0;
+  __asm__ volatile(\"svc 0\" : : \"r\"(number), \"r\"(status) : \"memory\");
+}
 #elif defined(__loongarch64)
 #define ENTRY
 static void leave(void) {

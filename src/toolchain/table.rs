@@ -142,7 +142,7 @@ fn function_text(
     let asm = lines.join("\\n\\t");
     let ty = format!("table_u{}", of.width);
     let (mut outs, mut ins) = (Vec::new(), Vec::new());
-    let base = if arch == Arch::Ppc { "b" } else { "r" };
+    let base = target::facts(arch).map_or("r", |facts| facts.address);
     let register = if arch == Arch::X86_64 || arch == Arch::X86 { "q" } else { "r" };
     for name in &used {
         match *name {

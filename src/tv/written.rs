@@ -52,7 +52,7 @@ const FENCED: Written = Written {
 const X86: Written =
     Written { strong_load: &["{load}"], strong_store: &["{store}", "{fence}"], ..FENCED };
 
-const ALL: [&Written; 8] = [
+const ALL: [&Written; 9] = [
     &Written {
         arch: Arch::AArch64,
         loads: [Some("B"), Some("H"), Some(""), Some("")],
@@ -156,6 +156,16 @@ const ALL: [&Written; 8] = [
         release: Some("dbar 18"),
         acquire: Some("dbar 20"),
         ..FENCED
+    },
+    &Written {
+        arch: Arch::S390x,
+        loads: [Some("lc"), Some("lh"), Some(""), Some("g")],
+        stores: [Some("c"), Some("h"), Some(""), Some("g")],
+        load: "l{s} {to},0({at})",
+        store: "st{s} {value},0({at})",
+        add: &["laa{s} {to},{value},0({at})"],
+        fence: "bcr 14,r0",
+        ..X86
     },
 ];
 

@@ -157,6 +157,7 @@ fn every_built_in_model_stages_for_its_architecture() {
             "ptx" => &[Arch::Ptx],
             "bpf" => &[Arch::Bpf],
             n if n.starts_with("litmake-loongarch") => &[Arch::LoongArch],
+            "litmake-s390x" => &[Arch::S390x],
             n if n.starts_with("gfx") => &[Arch::AmdGcn],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,

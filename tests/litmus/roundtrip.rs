@@ -68,6 +68,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::AmdGcn => &["v0", "s3", "v12"],
         Arch::Bpf => &["r0", "w1", "r9"],
         Arch::LoongArch => &["$r4", "$a0", "$t8"],
+        Arch::S390x => &["r2", "r15"],
     }
 }
 
@@ -85,6 +86,7 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
         Arch::Ppc => &["stwcx. r1,r0,r2", "bne L0", "cmpw cr0,r1,r2"],
         Arch::Mips => &["sc $2,0($3)", "bne $2,$0,L0", "sync"],
         Arch::LoongArch => &["amadd_db.w $r4,$r5,$r6", "bne $r4,$r0,L0", "dbar 0x700"],
+        Arch::S390x => &["laa r2,r3,0(r4)", "jlh L0", "bcr 14,r0"],
         Arch::Bpf => &["lock *(u64 *)(r1 + 0) += r2", "if r1 == r2 goto L0", "r1 = 1"],
         Arch::Llvm => &[
             "%0 = load atomic i32, ptr @x acquire",

@@ -36,6 +36,7 @@ mod passes;
 #[path = "../common/promoted.rs"]
 mod promoted;
 mod run;
+mod s390x;
 #[path = "../common/scratch.rs"]
 mod scratch;
 mod shards;

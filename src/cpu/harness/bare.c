@@ -42,6 +42,15 @@ static long call(long n, long a, long b, long c) {
   __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2) : "memory");
   return a0;
 }
+#elif defined(__s390x__)
+#define ENTRY
+#define BEGIN
+enum { WRITE = 4, EXIT = 1, PROTECT = 125 };
+static long call(long n, long a, long b, long c) {
+  register long r1 __asm__("r1") = n, r2 __asm__("r2") = a, r3 __asm__("r3") = b, r4 __asm__("r4") = c;
+  __asm__ volatile("svc 0" : "+r"(r2) : "r"(r1), "r"(r3), "r"(r4) : "memory");
+  return r2;
+}
 #elif defined(__loongarch64)
 #define ENTRY
 #define BEGIN

@@ -23,6 +23,7 @@ mod making;
 mod mips;
 mod ppc;
 mod riscv;
+mod s390x;
 mod x86;
 
 use super::cycle::{Event, Refused, Workshop};
@@ -35,7 +36,7 @@ use litmake_litmus::Arch;
 pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation};
 
 /// The dialects that tests are generated in.
-pub static DIALECTS: [&Dialect; 10] = [
+pub static DIALECTS: [&Dialect; 11] = [
     &c11::DIALECT,
     &aarch64::DIALECT,
     &arm::DIALECT,
@@ -45,6 +46,7 @@ pub static DIALECTS: [&Dialect; 10] = [
     &ppc::DIALECT,
     &mips::DIALECT,
     &loongarch::DIALECT,
+    &s390x::DIALECT,
     &bpf::DIALECT,
 ];
 

@@ -59,6 +59,7 @@ const FACTS: Facts = Facts {
         then: &["cntlzd r9 r9", "srdi r9 r9 6", "xori r3 r9 1"],
     }),
     jump_if_zero: &["lwz {value},0({base})", "cmpwi {value},0", "beq {label}"],
+    address: "b",
     operators: &[("fetch_sub", "subf")],
     kernel: Some("powerpc"),
     loader: Some(Loader {

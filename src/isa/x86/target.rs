@@ -56,6 +56,7 @@ const NARROW: Facts = Facts {
     jump: "JMP {label}",
     copy: "MOV {to},{from}",
     jump_if_zero: &["cmpl $0,{base}", "je {label}"],
+    ordered: true,
     loader: Some(Loader {
         address: &[elf::R_386_32, elf::R_386_GLOB_DAT, elf::R_386_JMP_SLOT],
         base: elf::R_386_RELATIVE,
@@ -93,6 +94,7 @@ const FACTS: Facts = Facts {
         then: &["cmpq 0 %rax", "setne %al", "movzbl %al %eax"],
     }),
     jump_if_zero: &["cmpl $0,{base}", "je {label}"],
+    ordered: true,
     kernel: Some("x86"),
     loader: Some(Loader {
         address: &[elf::R_X86_64_64, elf::R_X86_64_GLOB_DAT, elf::R_X86_64_JUMP_SLOT],

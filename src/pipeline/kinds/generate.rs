@@ -35,7 +35,7 @@ pub struct Generate {
     /// The largest number of tests; the first ones by name are taken.
     pub limit: Option<Sp<u64>>,
     /// Makes tests instead of reading them, in this dialect: `C`, `AArch64`, `ARM`, `X86_64`, `X86`,
-    /// `RISCV`, `PPC`, `MIPS`, `LoongArch` or `BPF`.
+    /// `RISCV`, `PPC`, `MIPS`, `LoongArch`, `S390x` or `BPF`.
     pub arch: Option<Sp<String>>,
     /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`. Each gives one test.
     pub cycles: Words,

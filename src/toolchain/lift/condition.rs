@@ -25,7 +25,9 @@ impl Sided {
             Some(Op::Un { dst, .. }) if dst == cond => straight(before),
             _ => (before, false),
         };
-        let side = |ops: &[Op]| [before, ops].concat();
+        // The condition is asked for on both sides.
+        let asked = [Op::Assume { cond: *cond }];
+        let side = |ops: &[Op]| [before, &asked, ops].concat();
         let ops = if turned { [side(yes), side(no)] } else { [side(no), side(yes)] };
         Some(Sided { condition: condition.to_vec(), ops })
     }

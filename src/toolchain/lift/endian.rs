@@ -34,6 +34,11 @@ pub fn takes_elements(arch: Arch, d: &Decoded) -> bool {
     arch == Arch::AArch64 && elements.iter().any(|name| d.mnemonic.starts_with(name))
 }
 
+/// Whether an instruction copies bytes from one place in memory to another, or clears them.
+pub fn copies(arch: Arch, d: &Decoded) -> bool {
+    arch == Arch::S390x && matches!(d.mnemonic.as_str(), "mvc" | "xc")
+}
+
 /// The pairs of operands that are registers accessed in the order of addresses; empty for an
 /// instruction that accesses one register, or elements of vectors ([`takes_elements`]). `None` for an
 /// instruction that has no counterpart in a little-endian test.
@@ -52,6 +57,7 @@ pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
         // Halves of an address that is not aligned.
         Arch::Mips if starts(&["lwl", "lwr", "swl", "swr", "ldl", "ldr", "sdl", "sdr"]) => None,
         Arch::Ppc if starts(&["lxv", "stxv", "lv", "stv", "lmw", "stmw", "ls", "sts"]) => None,
+        Arch::S390x if starts(&["lm", "stm"]) => None,
         Arch::Arm if starts(&["LDM", "STM", "VLD", "VST", "LDRD", "STRD", "LDREXD", "STREXD"]) => {
             None
         }
@@ -64,7 +70,12 @@ pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
 /// round.
 pub fn knows(arch: Arch, d: &Decoded, ops: &[Op]) -> bool {
     let listed = pairs(arch, d).is_none_or(|pairs| !pairs.is_empty());
-    listed || takes_elements(arch, d) || has_vector(arch, d) || Transfers::of(ops).count() < 2
+    // All code of s390x has the upper half first, so that the ops say which register has it.
+    listed
+        || arch == Arch::S390x
+        || takes_elements(arch, d)
+        || has_vector(arch, d)
+        || Transfers::of(ops).count() < 2
 }
 
 /// The registers whose values an instruction moves from or to memory.
@@ -157,6 +168,17 @@ impl Parts {
         }
     }
 
+    /// Whether the `size` bytes that begin at `offset` are all bytes of some values.
+    fn are_whole(&self, offset: i64, size: u64) -> bool {
+        let Ok(from) = u64::try_from(offset) else { return false };
+        let to = from.saturating_add(size);
+        let begins = |at: u64| match self {
+            Parts::Each(unit) => at.checked_rem(*unit) == Some(0),
+            Parts::Members(list) => list.iter().all(|(start, n)| at <= *start || at >= start + n),
+        };
+        begins(from) && begins(to)
+    }
+
     /// The places, one of each kind, that an access of `size` bytes may have whose address has
     /// these lowest bits, if they are known: modulo `aligned`. `None` where there are more.
     pub fn places(&self, low: Option<u8>, size: u8, aligned: u64) -> Option<Vec<i64>> {
@@ -200,6 +222,10 @@ pub fn place(
         return moves
             .all(|by| by == Some(first))
             .then_some(Placed { offset: offset + first, swap: false });
+    }
+    // Bytes that are copied stay where they are, if they are all bytes of some values.
+    if copies(arch, d) && parts.are_whole(offset, size) {
+        return Some(Placed { offset, swap: false });
     }
     if pairs(arch, d)?.is_empty() {
         return Some(Placed { offset: parts.mirrored(offset, size)?, swap: false });
@@ -315,6 +341,25 @@ mod tests {
         );
         let members = Parts::Members(vec![(0, 4), (4, 4), (8, 8)]);
         assert_eq!((place(&members, 0, 8, 4), place(&members, 0, 16, 4)), (at(0), None));
+    }
+
+    #[test]
+    fn bytes_that_are_copied_stay_where_they_are() {
+        let place = |parts: &Parts, offset, size| {
+            let each = size.min(8);
+            place(Arch::S390x, &insn("mvc"), parts, offset, (size, each)).map(|p| p.offset)
+        };
+        // All bytes of two numbers, and of a structure; a part of a number is found at the mirrored place.
+        assert_eq!(place(&Parts::Each(4), 4, 8), Some(4));
+        let members = Parts::Members(vec![(0, 4), (8, 8)]);
+        assert_eq!((place(&members, 0, 16), place(&members, 0, 4)), (Some(0), Some(0)));
+        assert_eq!((place(&members, 8, 4), place(&Parts::Each(8), 0, 4)), (Some(12), Some(4)));
+        assert_eq!(place(&Parts::Each(8), 4, 8), None);
+        for text in ["mvc 0(8,r2),0(r3)", "lpq r2,0(r4)"] {
+            let d = insn(text.split(' ').next().unwrap());
+            assert!(knows(Arch::S390x, &d, &ops(Arch::S390x, text)), "{text}");
+        }
+        assert_eq!(pairs(Arch::S390x, &insn("lmg")), None);
     }
 
     /// The meaning of one line of code.

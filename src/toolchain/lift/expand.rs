@@ -511,7 +511,7 @@ impl Expand<'_> {
     fn plain(&self, d: &Decoded, lists: &mut Lists) -> Result<(), Failure> {
         match self.target.special(d) {
             Some(Special::Set(r, value)) => {
-                lists.push(d.at, Draft::Set(r, value), String::new())?;
+                lists.push(d.at, Draft::Set(r, self.meant(value)), String::new())?;
             }
             Some(Special::Load(r, from, size, signed)) => {
                 let draft = Draft::Load(r, from, size, signed);
@@ -526,7 +526,7 @@ impl Expand<'_> {
                         Some(_) => shown,
                         None => d.clone(),
                     };
-                    lists.push(d.at, Draft::Here(keep, name, value), text)?;
+                    lists.push(d.at, Draft::Here(keep, name, self.meant(value)), text)?;
                 }
                 None => {
                     let text = self.text(d, &|_| None);
@@ -535,6 +535,14 @@ impl Expand<'_> {
             },
         }
         Ok(())
+    }
+
+    /// The address that code means, where it can name even ones alone: a small variable lies at the end of its word
+    /// ([`crate::image::pad`]), and nothing lies before it.
+    fn meant(&self, address: u64) -> u64 {
+        let begins = |at: u64| self.image.variable_at(at).is_some_and(|v| v.at == at);
+        let odd = self.target.facts().even && self.image.variable_at(address).is_none();
+        if odd && begins(address + 1) { address + 1 } else { address }
     }
 
     fn jump(&self, lists: &mut Lists, from: u64, to: usize) -> Result<(), Failure> {

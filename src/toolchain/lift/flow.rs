@@ -199,10 +199,18 @@ impl Decide<'_> {
             (32..=word).contains(&info.bits)
                 && isa.is_some_and(|i| i.register(&info.name).is_some())
         };
+        // Of a number whose lowest bits are known, these may be all that matter.
+        let enough = |r: Reg, count: u8| {
+            let bits = after.regs.get(usize::from(r)).copied().unwrap_or(u128::MAX);
+            !self.world.dependencies && bits & !mask(count) == 0
+        };
         let known: Option<Vec<(Reg, Val)>> = live
             .iter()
             .map(|(r, known, certain)| match known {
                 Some(Known::Val(v)) if *certain && wide(*r) => Some((*r, *v)),
+                Some(Known::Low(low, count)) if *certain && wide(*r) && enough(*r, *count) => {
+                    Some((*r, Val::Int(u128::from(*low))))
+                }
                 Some(k @ Known::Stack(_)) if *certain && wide(*r) => {
                     let (loc, off) = self.world.location(*k)?;
                     Some((*r, Val::Ptr { loc, off }))
@@ -459,7 +467,7 @@ impl Decide<'_> {
                 }
                 Some(_) => {}
                 // A dependency is on the whole register; vectors are composed of parts.
-                None if !self.target.is_x86() && self.flat.code.regs[r].bits <= 64 => {
+                None if self.world.dependencies && self.flat.code.regs[r].bits <= 64 => {
                     *slot = u128::MAX;
                 }
                 None => {}

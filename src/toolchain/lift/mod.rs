@@ -185,7 +185,7 @@ fn lift_with(image: &Image, function: &str, given: &Given, own: &Own) -> Result<
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
         frame,
-        dependencies: !target.is_x86(),
+        dependencies: !target.facts().ordered,
     };
     let stub = |name: &str| {
         let foreign = given.foreign?;

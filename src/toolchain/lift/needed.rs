@@ -98,6 +98,11 @@ fn backwards(
                 let (x, y) = match (op, count) {
                     (BinOp::And, Some(c)) => (m & c, m),
                     (BinOp::And | BinOp::Or | BinOp::Xor, _) => (m, m),
+                    // Where the number ends in zeros, the lowest bits stay as they are, and carry nothing.
+                    (BinOp::Add | BinOp::Sub, Some(c)) if c != 0 => {
+                        let low = mask(c.trailing_zeros() as u8);
+                        (up_to(m) & !low | m & low, up_to(m))
+                    }
                     (BinOp::Add | BinOp::Sub | BinOp::Mul, _) => (up_to(m), up_to(m)),
                     (BinOp::Shl, Some(c)) if c < 128 => (m >> c, m),
                     (BinOp::Shr, Some(c)) if c < 128 => (m << c & mask(*width), m),

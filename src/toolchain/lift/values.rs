@@ -31,8 +31,8 @@ pub enum Known {
     /// Somewhere in this location: its address, and something that only a run tells; with its
     /// lowest [`LOW`] bits, where they are known.
     Within(u16, Option<u8>),
-    /// A number that only a run tells, but for its lowest [`LOW`] bits.
-    Low(u8),
+    /// A number that only a run tells, but for so many of its lowest bits (the second number).
+    Low(u8, u8),
 }
 
 /// As many bits of an address are known, since locations are aligned.
@@ -51,7 +51,7 @@ impl Known {
 
     /// Unless only a run tells what it is.
     fn certain(self) -> Option<Known> {
-        (!matches!(self, Known::Within(..) | Known::Low(_))).then_some(self)
+        (!matches!(self, Known::Within(..) | Known::Low(..))).then_some(self)
     }
 }
 
@@ -236,42 +236,54 @@ impl World<'_> {
         if matches!(known, Known::Within(..)) && from.min(width) >= self.address_bits {
             return Some(known);
         }
-        let low = self.around(known).map_or(World::low(Some(known)), |(_, low)| low)?;
-        (from >= LOW).then_some(Known::Low(low))
+        let (low, count) = self.low(Some(known))?;
+        (from >= count).then_some(Known::Low(low, count))
     }
 
-    /// The lowest bits of a number.
-    fn low(known: Option<Known>) -> Option<u8> {
+    /// The lowest bits of a number or an address, and how many are known.
+    fn low(&self, known: Option<Known>) -> Option<(u8, u8)> {
         match known? {
-            Known::Val(Val::Int(n)) => Some(n as u8 & LOW_MASK),
-            Known::Low(low) => Some(low),
-            _ => None,
+            Known::Low(low, count) => Some((low, count)),
+            k => match (self.around(k), k) {
+                (Some((_, low)), _) => Some((low?, LOW)),
+                (None, Known::Val(Val::Int(n))) => Some((n as u8, u8::BITS as u8)),
+                _ => None,
+            },
         }
     }
 
     /// The known part of a sum, or the like, that only a run tells.
     fn open(&self, op: BinOp, a: Option<Known>, b: Option<Known>, whole: bool) -> Option<Known> {
         let around = |k: Option<Known>| k.and_then(|k| self.around(k));
-        let low = |a: Option<u8>, b: Option<u8>| {
-            let (a, b) = (a?, b?);
-            Some(LOW_MASK & if op == BinOp::Sub { a.wrapping_sub(b) } else { a.wrapping_add(b) })
+        // The lowest bits of both, combined.
+        let both = || {
+            let ((a, n), (b, m)) = (self.low(a)?, self.low(b)?);
+            let low = match op {
+                BinOp::Sub => a.wrapping_sub(b),
+                BinOp::Or => a | b,
+                BinOp::Xor => a ^ b,
+                _ => a.wrapping_add(b),
+            };
+            Some((low & mask(n.min(m)) as u8, n.min(m)))
         };
+        let within = || both().map(|(low, _)| low & LOW_MASK);
+        let zeros = |count: u32| Known::Low(0, count.min(u8::BITS) as u8);
         let number = match b {
             Some(Known::Val(Val::Int(n))) => Some(n),
             _ => None,
         };
         match (op, around(a), around(b)) {
-            (BinOp::And, of, None) if number.is_some_and(|n| n <= LOW_MASK.into()) => {
-                let low = of.map_or(World::low(a), |(_, low)| low)?;
-                Some(Known::Val(Val::Int((u128::from(low)) & number?)))
+            (BinOp::And, _, None) => {
+                let n = number?;
+                match self.low(a) {
+                    Some((low, count)) if n <= mask(count) => {
+                        Some(Known::Val(Val::Int(u128::from(low) & n)))
+                    }
+                    _ if n.trailing_zeros() >= LOW.into() => Some(zeros(n.trailing_zeros())),
+                    _ => None,
+                }
             }
-            (BinOp::And, None, None) if number.is_some_and(|n| n & u128::from(LOW_MASK) == 0) => {
-                Some(Known::Low(0))
-            }
-            (BinOp::Or | BinOp::Xor, None, None) => {
-                let (a, b) = (World::low(a)?, World::low(b)?);
-                Some(Known::Low(if op == BinOp::Or { a | b } else { a ^ b }))
-            }
+            (BinOp::Or | BinOp::Xor, None, None) => both().map(|(low, n)| Known::Low(low, n)),
             // A location has one lock, wherever in it an access is.
             (BinOp::Add, Some((loc, _)), None)
                 if number == Some(locks::FAR as u128) && !self.dependencies =>
@@ -279,19 +291,20 @@ impl World<'_> {
                 Some(Known::Val(Val::Ptr { loc, off: locks::FAR + self.pad(loc) }))
             }
             (BinOp::Add | BinOp::Sub, Some((loc, l)), None) if whole => {
-                Some(Known::Within(loc, low(l, World::low(b))))
+                Some(Known::Within(loc, l.and_then(|_| within())))
             }
             (BinOp::Add, None, Some((loc, l))) if whole => {
-                Some(Known::Within(loc, low(World::low(a), l)))
+                Some(Known::Within(loc, l.and_then(|_| within())))
             }
-            (BinOp::Add | BinOp::Sub, None, None) => {
-                low(World::low(a), World::low(b)).map(Known::Low)
+            (BinOp::Add | BinOp::Sub, None, None) => both().map(|(low, n)| Known::Low(low, n)),
+            (BinOp::Shl, _, None) if number.is_some_and(|n| n < u8::BITS.into()) => {
+                let (by, (low, count)) = (number? as u32, self.low(a).unwrap_or((0, 0)));
+                let count = (u32::from(count) + by).min(u8::BITS) as u8;
+                (count >= LOW).then(|| Known::Low(low << by & mask(count) as u8, count))
             }
-            (BinOp::Shl, None, None) if number.is_some_and(|n| n >= LOW.into()) => {
-                Some(Known::Low(0))
-            }
+            (BinOp::Shl, _, None) if number.is_some() => Some(zeros(u8::BITS)),
             (BinOp::Mul, None, None) if number.is_some_and(|n| n as u8 & LOW_MASK == 0) => {
-                Some(Known::Low(0))
+                Some(zeros(LOW.into()))
             }
             _ => None,
         }
@@ -374,14 +387,17 @@ impl World<'_> {
         match (op, a?) {
             (
                 UnOp::ZeroExt { from } | UnOp::SignExt { from },
-                k @ (Known::Within(..) | Known::Low(_)),
+                k @ (Known::Within(..) | Known::Low(..)),
             ) => self.extended(k, from, width),
             // Addresses fit any register that holds them whole.
             (UnOp::ZeroExt { from }, k @ Known::Val(Val::Ptr { .. })) if from < 32 => {
                 self.extended(k, from, width)
             }
             (_, Known::Val(v)) => eval_un(op, v, width).map(Known::Val),
-            (_, Known::Low(_) | Known::Within(..)) => None,
+            (UnOp::Neg, Known::Low(low, count)) => {
+                Some(Known::Low(low.wrapping_neg() & mask(count) as u8, count))
+            }
+            (_, Known::Low(..) | Known::Within(..)) => None,
             (UnOp::ZeroExt { from } | UnOp::SignExt { from }, Known::Top(low)) if from <= low => {
                 None
             }
@@ -410,7 +426,7 @@ impl World<'_> {
         let number = |v| signed(v, width);
         match (op, a, b) {
             (_, Some(Known::Val(x)), Some(Known::Val(y))) => {
-                eval_bin(op, x, y, width).map(Known::Val)
+                eval_bin(op, x, y, width).map(Known::Val).or_else(|| self.open(op, a, b, whole))
             }
             (BinOp::Add, Some(Known::Stack(s)), Some(Known::Val(v)))
             | (BinOp::Add, Some(Known::Val(v)), Some(Known::Stack(s)))
@@ -580,7 +596,8 @@ impl<'a> Step<'a> {
             Op::WriteReg { reg, src } => {
                 let known = self.get(*src);
                 self.state.write(*reg, known);
-                self.facts.writes.push((*reg, known.and_then(Known::certain), certain));
+                let low = known.filter(|k| matches!(k, Known::Low(..)));
+                self.facts.writes.push((*reg, known.and_then(Known::certain).or(low), certain));
             }
             Op::Un { dst, op, a, width } => {
                 let known = self.world.un(*op, self.get(*a), *width);

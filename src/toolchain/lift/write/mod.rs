@@ -1010,12 +1010,12 @@ impl Writer<'_> {
             let text = text.ok_or_else(|| self.refusal(i, "has no plain form"))?;
             return Ok((Operand::Text(text), false));
         }
-        let (object, offset) = match self.accessed(i, d)? {
+        let (object, offset) = match self.accessed(i, d, n)? {
             Accessed::Object(object, offset) => (object, offset),
             Accessed::Register(reg) => return Ok((Operand::Reg(reg), false)),
             Accessed::Nothing => return Ok((Operand::Mem(mem.clone()), false)),
         };
-        let Placed { offset, swap } = self.placed(i, d, &object, offset)?;
+        let Placed { offset, swap } = self.placed(i, d, n, &object, offset)?;
         if let Object::Lock(loc) = object {
             self.locks.insert(loc);
         }
@@ -1025,7 +1025,9 @@ impl Writer<'_> {
         }
         // Where the form has no offset, the register holds the sum.
         let shape = |base: String, offset: i64| {
-            let plain = Mem { base: Some(base.clone()), offset, index: None, update: Update::None };
+            // A number of bytes stands where an index does.
+            let index = mem.index.clone().filter(|index| index.parse::<u16>().is_ok());
+            let plain = Mem { base: Some(base.clone()), offset, index, update: Update::None };
             match (&mem.index, self.target.arch) {
                 (Some(_), Arch::Ppc) => {
                     Mem { base: None, offset: 0, index: Some(base), update: Update::None }
@@ -1079,13 +1081,21 @@ impl Writer<'_> {
         Ok((Operand::Mem(shape(base, 0)), swap))
     }
 
-    /// Where an instruction accesses memory: the object and the lowest offset.
-    fn accessed(&mut self, i: usize, d: &Decoded) -> Result<Accessed, Stuck> {
-        let facts = &self.analysis.facts[i];
+    /// The accesses by an operand. An instruction with two places in memory writes to the first and reads from the
+    /// second, or accesses one place that both are.
+    fn accesses_by(&self, i: usize, d: &Decoded, n: usize) -> Vec<Access> {
+        let all = &self.analysis.facts[i].accesses;
+        let own: Vec<Access> = all.iter().filter(|a| a.store == (n == 0)).copied().collect();
+        if endian::copies(self.target.arch, d) && !own.is_empty() { own } else { all.clone() }
+    }
+
+    /// Where an instruction accesses memory by an operand: the object and the lowest offset.
+    fn accessed(&mut self, i: usize, d: &Decoded, n: usize) -> Result<Accessed, Stuck> {
+        let accesses = self.accesses_by(i, d, n);
         let mut at: Option<(Object, i64)> = None;
         // What is pushed goes to a register.
         let pushed = self.pushes_memory(i);
-        for a in facts.accesses.iter().filter(|a| !a.store || pushed.is_none()) {
+        for a in accesses.iter().filter(|a| !a.store || pushed.is_none()) {
             let here = match a.place {
                 Place::Location(loc, off) => object_at(loc, off),
                 Place::Stack(at) => match (self.world.frame, self.slot(at)) {
@@ -1102,13 +1112,13 @@ impl Writer<'_> {
                 },
                 // A constant that is no single number is read of a location.
                 Place::Constant(from)
-                    if !self.world.image.big && constant(&facts.accesses, false).is_none() =>
+                    if !self.world.image.big && constant(&accesses, false).is_none() =>
                 {
                     return Err(Stuck::Constant(from));
                 }
                 Place::Constant(_) => {
                     let elements = endian::takes_elements(self.target.arch, d);
-                    let constant = constant(&facts.accesses, elements)
+                    let constant = constant(&accesses, elements)
                         .ok_or_else(|| self.refusal(i, "reads a constant of an odd size"))?;
                     if !self.constants.contains(&constant) {
                         self.constants.push(constant);
@@ -1141,6 +1151,7 @@ impl Writer<'_> {
         &self,
         i: usize,
         d: &Decoded,
+        n: usize,
         object: &Object,
         offset: i64,
     ) -> Result<Placed, Failure> {
@@ -1163,7 +1174,7 @@ impl Writer<'_> {
             Place::Constant(at) => i64::try_from(at).ok(),
             _ => None,
         };
-        let accesses = &self.analysis.facts[i].accesses;
+        let accesses = &self.accesses_by(i, d, n);
         let from = accesses.iter().filter_map(start).min().unwrap_or(0);
         let end = accesses.iter().filter_map(|a| Some(start(a)? + i64::from(a.size))).max();
         let size = end.map_or(0, |end| end - from).unsigned_abs();
