@@ -345,17 +345,15 @@ impl Engine<'_> {
         }
         if shard.count(State::Broke) > 0 || !lock(&unit.for_now).is_empty() {
             lock(&self.held.kept).insert((unit.node, unit.shard), Arc::new(cells));
-        } else {
-            if let Some(digests) = self.read_by(unit.node, unit.shard) {
-                self.store.put(&[
-                    Put { kind: Kind::Blob, key: shard.digest, value: &encode_cells(&cells) },
-                    Put {
-                        kind: Kind::Manifest,
-                        key: self.manifest_key(unit.node, &digests),
-                        value: &shard.encode(),
-                    },
-                ]);
-            }
+        } else if let Some(digests) = self.read_by(unit.node, unit.shard) {
+            self.store.put(&[
+                Put { kind: Kind::Blob, key: shard.digest, value: &encode_cells(&cells) },
+                Put {
+                    kind: Kind::Manifest,
+                    key: self.manifest_key(unit.node, &digests),
+                    value: &shard.encode(),
+                },
+            ]);
         }
         self.unit_done(unit.node, unit.shard, shard, count);
     }
