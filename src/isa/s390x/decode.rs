@@ -65,7 +65,7 @@ fn mnemonic(row: &Row, word: u64) -> Option<String> {
     }
     let count = |field: &&Field| matches!(field, Field::Count | Field::Count20);
     if row.fields.iter().any(|field| count(&field)) && bits(word, 16, 4) != 0 {
-        name.push_str(&match row.fields.len() {
+        name.push_str(match row.fields.len() {
             2 => " $,$($)",
             _ => " $,$,$($)",
         });

@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_copied_stay_where_they_are() {
-        let place = |parts: &Parts, offset, size| {
+        let place = |parts: &Parts, offset: i64, size: u64| {
             let each = size.min(8);
             place(Arch::S390x, &insn("mvc"), parts, offset, (size, each)).map(|p| p.offset)
         };
