@@ -350,7 +350,7 @@ impl Thread<'_> {
                 let of = |i: usize| pieces[i].shared.contains(place);
                 steps.iter().any(|s| matches!(s, Step::Piece(i) if of(*i)))
             };
-            let (first, last): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|p| shared(p));
+            let (first, last): (Vec<_>, Vec<_>) = all.iter().cloned().partition(shared);
             self.table = Some(self.spare()?);
             self.tabled = first.into_iter().chain(last).collect();
             self.tabled.truncate(all.len().saturating_sub(self.free.len()));
