@@ -9,7 +9,7 @@ use litmake::litmus::Arch;
 use std::fmt::Write;
 
 /// The dialects, and the built-in models that tests of each are simulated under.
-pub const DIALECTS: [(Arch, &[&str]); 10] = [
+pub const DIALECTS: [(Arch, &[&str]); 11] = [
     (Arch::C, &["rc11", "rc11-lb", "c11", "sc"]),
     (Arch::AArch64, &["aarch64", "sc"]),
     (Arch::Arm, &["armv7", "aarch32", "sc"]),
@@ -20,6 +20,7 @@ pub const DIALECTS: [(Arch, &[&str]); 10] = [
     (Arch::Mips, &["mips", "mips-weak", "sc"]),
     (Arch::LoongArch, &["litmake-loongarch", "litmake-loongarch-ld-seq-sa", "sc"]),
     (Arch::Bpf, &["bpf", "sc"]),
+    (Arch::S390x, &["litmake-s390x", "sc"]),
 ];
 
 /// Models of users, which stand for what such models ask: order through private memory, through
@@ -169,6 +170,7 @@ impl Column {
                 Arch::Mips => write!(text, "{t}:${}={name}; ", 20 + l),
                 Arch::LoongArch => write!(text, "{t}:$r{}={name}; ", 23 + l),
                 Arch::Bpf => write!(text, "{t}:r{}={name}; ", 5 + l),
+                Arch::S390x => write!(text, "{t}:r{}={name}; ", 8 + l),
             };
         }
     }
@@ -198,6 +200,7 @@ impl Column {
             Arch::Mips => format!("${}", 4 + r),
             Arch::LoongArch => format!("$r{}", 4 + r),
             Arch::Bpf => format!("r{}", 1 + r),
+            Arch::S390x => format!("r{}", 2 + r),
         }
     }
 
@@ -242,6 +245,7 @@ impl Column {
             Arch::Mips => self.mips(rng),
             Arch::LoongArch => self.loongarch(rng),
             Arch::Bpf => self.bpf(rng),
+            Arch::S390x => self.s390x(rng),
             Arch::Llvm | Arch::Ptx | Arch::AmdGcn | Arch::Spirv => {
                 unreachable!("compilers make tests of this dialect")
             }
@@ -735,6 +739,38 @@ impl Column {
             _ => {
                 let (r, b) = (self.reg(old.unwrap_or(0)), ["bne", "beq"][rng.below(2)]);
                 self.branch(rng, |l| vec![format!("cmpwi {r},1"), format!("{b} {l}")]);
+            }
+        }
+    }
+
+    fn s390x(&mut self, rng: &mut Rng) {
+        let (addr, value) = (format!("0(r{})", 8 + self.place(rng)), 1 + rng.below(2));
+        let old = self.old(rng);
+        match rng.below(12) {
+            0..=3 => {
+                let r = self.fresh();
+                self.push(format!("l {},{addr}", self.reg(r)));
+            }
+            4..=7 => match old {
+                Some(r) if rng.one_in(2) => self.push(format!("st {},{addr}", self.reg(r))),
+                _ => self.push(format!("mvhi {addr},{value}")),
+            },
+            8 => {
+                let r = self.fresh();
+                self.push(format!("lhi r6,{value}"));
+                self.push(format!("laa {},r6,{addr}", self.reg(r)));
+            }
+            9 => {
+                let r = self.fresh();
+                let r = self.reg(r);
+                self.push(format!("lhi r6,{value}"));
+                self.push(format!("lhi {r},{}", rng.below(3)));
+                self.push(format!("cs {r},r6,{addr}"));
+            }
+            10 => self.push("bcr 14,r0"),
+            _ => {
+                let (r, c) = (self.reg(old.unwrap_or(0)), ["cijne", "cije"][rng.below(2)]);
+                self.branch(rng, |l| vec![format!("{c} {r},0,{l}")]);
             }
         }
     }

@@ -73,6 +73,11 @@ fn loongarch() {
 }
 
 #[test]
+fn s390x() {
+    dialect(Arch::S390x);
+}
+
+#[test]
 fn bpf() {
     dialect(Arch::Bpf);
 }
