@@ -97,11 +97,15 @@ fn dependencies_and_atomicity() {
     ]);
     let add = "r4 = 1; lock *(u32 *)(r1 + 0) += r4";
     let swap = "r0 = 0; r4 = 2; r0 = cmpxchg32_32(r1 + 0, r0, r4)";
+    let from =
+        |old: u8, new: u8| format!("r0 = {old}; r4 = {new}; r0 = cmpxchg32_32(r1 + 0, r0, r4)");
     check(&[
         (&[add, add], "x=1", false),
         (&[add, swap], "x=2 /\\ 1:r0=0", false),
         (&[add, swap], "x=3 /\\ 1:r0=0", true),
         (&[swap, swap], "0:r0=0 /\\ 1:r0=0", false),
+        // Two do not take from each other what they expect.
+        (&[&from(2, 1), &from(1, 2)], "0:r0=2 /\\ 1:r0=1", false),
         // It does not take from itself what it expects.
         (&["r6 = 2; r0 = r6; r4 = 2; r0 = cmpxchg32_32(r1 + 0, r0, r4); r6 = r0"], "x=2", false),
     ]);

@@ -197,11 +197,26 @@ pub fn told(evidence: &Evidence, objects: &Objects) -> Vec<(Option<u16>, Mechani
     };
     let mut all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
     let mut out = all.find(|list| !list.is_empty()).unwrap_or_default();
-    if out.iter().any(|(_, m)| !m.is_in_place()) {
-        out.retain(|(_, m)| !m.is_in_place());
+    if out.iter().any(|way| !way.mechanism.is_in_place()) {
+        out.retain(|way| !way.mechanism.is_in_place());
     }
-    out
+    // Code that says of its operation that it orders is not at fault where other code does not.
+    if out.iter().any(|way| !way.is_ordered) {
+        out.retain(|way| !way.is_ordered);
+    }
+    out.into_iter().map(|way| (Some(way.thread), way.mechanism)).collect()
 }
+
+/// The mechanism of a way of a cycle through a thread.
+struct WayOf {
+    thread: u16,
+    mechanism: Mechanism,
+    /// Whether nothing moved, and the code has an order for the operation that should have prevented it.
+    is_ordered: bool,
+}
+
+/// The tags of code that say of an access that it acquires or releases, in targets that write this to each access.
+const ORDERED: [&str; 8] = ["ACQ", "REL", "ACQ_REL", "AQ", "RL", "Acq", "Rel", "AcqRel"];
 
 /// The mechanism of code in which one access reads parts that different accesses wrote: the access
 /// that is made of several instructions.
@@ -234,7 +249,7 @@ fn of_failed(
     failed: &Failed,
     code: &Execution,
     objects: &Objects,
-) -> Vec<(Option<u16>, Mechanism)> {
+) -> Vec<WayOf> {
     let one = |way: (u16, usize, usize)| {
         let (mut ops, first, last) = on_way(source, way)?;
         ops.iter_mut().for_each(|op| op.is_wide = objects.wide.contains(op.object()));
@@ -250,14 +265,19 @@ fn of_failed(
         let lost = moved.or_else(|| between(own.0, own.1));
         let mechanism = match lost {
             Some(lost) if !lost.is_in_place() => lost,
-            // One access alone, whose result is wrong, has no order to lose.
             lost => {
                 let fenced = fences(own.1, &made).next().is_some();
+                // One access alone, whose result is wrong, has no order to lose.
+                let is_alone = lost.is_none();
                 let lost = lost.map(|lost| Mechanism { fenced, ..lost });
-                weaker(own.0, own.1, &made, objects).or(lost)?
+                weaker(own.0, own.1, &made, objects, is_alone).or(lost)?
             }
         };
-        Some((Some(way.0), mechanism))
+        let orders = |(op, found): (&Op, &Found)| {
+            op.words() == mechanism.crossed && found.places().any(|at| made[at].has(&ORDERED))
+        };
+        let is_ordered = mechanism.is_in_place() && own.0.iter().zip(own.1).any(orders);
+        Some(WayOf { thread: way.0, mechanism, is_ordered })
     };
     ways(source, failed).into_iter().filter_map(one).collect()
 }
@@ -406,13 +426,19 @@ fn across(ops: &[Op], found: &[Found], made: &[Op]) -> Option<Mechanism> {
 }
 
 /// The mechanism of an access that is in its place and whole, but plain, or atomic among too few
-/// threads. One that also lost its order is a matter of order.
-fn weaker(ops: &[Op], found: &[Found], made: &[Op], objects: &Objects) -> Option<Mechanism> {
+/// threads. One that also lost its order is a matter of order, unless it is alone.
+fn weaker(
+    ops: &[Op],
+    found: &[Found],
+    made: &[Op],
+    objects: &Objects,
+    is_alone: bool,
+) -> Option<Mechanism> {
     let atomic = ops.iter().zip(found).filter(|(op, _)| !op.is_fence() && !op.has(&["NA"]));
     let change = |(op, found): (&Op, &Found)| {
         let code: Vec<&Op> = found.places().map(|at| &made[at]).collect();
         let is_narrow = |code: &&Op| {
-            let is_unordered = code.has(&["RLX"]) && (op.acquires() || op.releases());
+            let is_unordered = !is_alone && code.has(&["RLX"]) && (op.acquires() || op.releases());
             code.scope().is_some_and(|scope| objects.narrow.contains(&scope)) && !is_unordered
         };
         if code.iter().any(|code| code.is_plain()) {
