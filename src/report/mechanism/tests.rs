@@ -272,26 +272,6 @@ fn an_access_of_a_narrow_scope_and_a_plain_one_say_so() {
     );
 }
 
-/// The code of the store says that it releases; that of the compare-exchange, which fails, says nothing.
-#[test]
-fn code_that_says_that_it_orders_is_not_at_fault() {
-    let source = run(
-        "0 b s | W(NA)[x]=1\n0 c s | W(REL,A)[y]=1\n\
-         1 d atomic_compare_exchange_strong_explicit | R(ACQ,A)[y]=1\n1 e l | R(NA)[x]=0",
-        &[("c", "d")],
-        "b c d e",
-    );
-    let code = |store: &str, load: &str| {
-        format!("0 b s | W[x]=1\n0 c s | W{store}[y]=1\n1 d c | R{load}[y]=1\n1 e l | R[x]=0")
-    };
-    let mechanism = only(source.clone(), &code("(RL)", ""));
-    assert_eq!(
-        (mechanism.change, &*mechanism.crossed),
-        (Change::Later, "failing acquire compare-exchange")
-    );
-    assert_eq!(only(source, &code("", "(AQ)")).change, Change::Earlier);
-}
-
 /// A load before a release fence, in code that has the fence before or behind the load.
 #[test]
 fn an_access_that_leaves_its_side_of_a_fence_moves_across_it() {

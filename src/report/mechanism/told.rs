@@ -197,26 +197,11 @@ pub fn told(evidence: &Evidence, objects: &Objects) -> Vec<(Option<u16>, Mechani
     };
     let mut all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
     let mut out = all.find(|list| !list.is_empty()).unwrap_or_default();
-    if out.iter().any(|way| !way.mechanism.is_in_place()) {
-        out.retain(|way| !way.mechanism.is_in_place());
+    if out.iter().any(|(_, m)| !m.is_in_place()) {
+        out.retain(|(_, m)| !m.is_in_place());
     }
-    // Code that says of its operation that it orders is not at fault where other code does not.
-    if out.iter().any(|way| !way.is_ordered) {
-        out.retain(|way| !way.is_ordered);
-    }
-    out.into_iter().map(|way| (Some(way.thread), way.mechanism)).collect()
+    out
 }
-
-/// The mechanism of a way of a cycle through a thread.
-struct WayOf {
-    thread: u16,
-    mechanism: Mechanism,
-    /// Whether nothing moved, and the code has an order for the operation that should have prevented it.
-    is_ordered: bool,
-}
-
-/// The tags of code that say of an access that it acquires or releases, in targets that write this to each access.
-const ORDERED: [&str; 8] = ["ACQ", "REL", "ACQ_REL", "AQ", "RL", "Acq", "Rel", "AcqRel"];
 
 /// The mechanism of code in which one access reads parts that different accesses wrote: the access
 /// that is made of several instructions.
@@ -249,7 +234,7 @@ fn of_failed(
     failed: &Failed,
     code: &Execution,
     objects: &Objects,
-) -> Vec<WayOf> {
+) -> Vec<(Option<u16>, Mechanism)> {
     let one = |way: (u16, usize, usize)| {
         let (mut ops, first, last) = on_way(source, way)?;
         ops.iter_mut().for_each(|op| op.is_wide = objects.wide.contains(op.object()));
@@ -273,11 +258,7 @@ fn of_failed(
                 weaker(own.0, own.1, &made, objects, is_alone).or(lost)?
             }
         };
-        let orders = |(op, found): (&Op, &Found)| {
-            op.words() == mechanism.crossed && found.places().any(|at| made[at].has(&ORDERED))
-        };
-        let is_ordered = mechanism.is_in_place() && own.0.iter().zip(own.1).any(orders);
-        Some(WayOf { thread: way.0, mechanism, is_ordered })
+        Some((Some(way.0), mechanism))
     };
     ways(source, failed).into_iter().filter_map(one).collect()
 }
