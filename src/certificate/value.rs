@@ -251,6 +251,8 @@ fn address(op: &str, width: u32, a: Value, b: Value) -> Option<Value> {
         ("And", At(of, off), Int(n)) | ("And", Int(n), At(of, off)) => match signed(n, width) {
             keep if (-ALIGNED..0).contains(&keep) => Some(At(of, off & keep as i64)),
             keep if (0..ALIGNED).contains(&keep) => Some(Int((off & keep as i64) as u128)),
+            // The high half, as below.
+            _ if low(n, width.min(32)) == 0 => Some(Int(0)),
             _ => None,
         },
         // The high half: an address is a number below 2^31.

@@ -46,7 +46,7 @@ const WAYS: [Way; 11] = [
     Way {
         what: "a compiler that fails on all tests",
         compiler: "#!/bin/sh\ncase \"$*\" in *-c*) exit 1;; esac\nexec cc \"$@\"\n",
-        words: "1 not compared (1 a tool failed)",
+        words: "1 not compared (1 the machine failed)",
         ..SAME
     },
     Way {

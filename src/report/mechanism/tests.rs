@@ -266,8 +266,8 @@ fn an_access_of_a_narrow_scope_and_a_plain_one_say_so() {
     assert_eq!(
         said.collect::<Vec<_>>(),
         [
-            "PTX: a relaxed read-modify-write has too narrow a scope",
-            "PTX: a seq_cst read-modify-write has too narrow a scope"
+            "PTX: a seq_cst read-modify-write has too narrow a scope",
+            "PTX: a relaxed read-modify-write has too narrow a scope"
         ]
     );
 }
