@@ -9,6 +9,9 @@ pub mod aarch64;
 pub mod amdgcn;
 pub mod arm;
 mod bpf;
+#[cfg(test)]
+#[path = "emulated/tests.rs"]
+mod emulated;
 pub mod functions;
 pub mod lex;
 pub mod llvm;

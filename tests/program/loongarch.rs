@@ -4,6 +4,7 @@ use litmake::toolchain::process;
 use litmake_needs::{here, need};
 
 use crate::scratch::Scratch;
+use crate::written::judge;
 
 const COHERENCE: &str = "C CoRR
 {}
@@ -91,30 +92,6 @@ mapping:
   '*': refuse
 "#;
 
-/// Two threads of two statements, and what they may not read.
-fn program(name: &str, threads: [&str; 2], never: &str) -> String {
-    let [first, second] = threads.map(|code| {
-        let mut code = code.to_string();
-        for (short, long) in [
-            ("R", "memory_order_relaxed"),
-            ("A", "memory_order_acquire"),
-            ("L", "memory_order_release"),
-            ("S", "memory_order_seq_cst"),
-        ] {
-            code = code.replace(&format!(",{short})"), &format!(", {long})"));
-            code = code.replace(&format!("fence({short})"), &format!("fence({long})"));
-        }
-        let code = code.replace("load(", "atomic_load_explicit(");
-        let code = code.replace("store(", "atomic_store_explicit(");
-        let code = code.replace("swap(", "atomic_exchange_explicit(");
-        code.replace("fence(", "atomic_thread_fence(")
-    });
-    format!(
-        "C {name}\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{ {first} }}\n\
-         P1 (atomic_int* x, atomic_int* y) {{ {second} }}\nexists ({never})\n"
-    )
-}
-
 /// The table is right, and each change of one row is found: a barrier that is gone, or orders less.
 #[test]
 fn every_weaker_mapping_is_wrong() {
@@ -165,14 +142,7 @@ fn every_weaker_mapping_is_wrong() {
             "1:r0=1 /\\ 1:r1=0",
         ),
     ];
-    let s = Scratch::with(&[]);
-    for (name, threads, never) in tests {
-        s.write(&format!("tests/{name}.litmus"), &program(name, threads, never));
-    }
-    let judged = |table: &str| {
-        s.write("mine.yaml", table);
-        s.litmake(&["check", "--investigate", "0", "--profile", "./mine.yaml", "tests"])
-    };
+    let judged = judge(&tests);
     let (status, text) = judged(TABLE);
     assert_eq!(status, 0, "{text}");
     for (row, old, new) in [

@@ -43,3 +43,4 @@ mod shards;
 mod stale;
 mod strangers;
 mod tv;
+mod written;

@@ -3,6 +3,7 @@
 use litmake_needs::here;
 
 use crate::scratch::Scratch;
+use crate::written::judge;
 
 const STORE_BUFFERING: &str = "C SB
 {}
@@ -64,24 +65,6 @@ mapping:
   '*': refuse
 "#;
 
-/// Two threads of two statements, and what they may not read.
-fn program(name: &str, threads: [&str; 2], never: &str) -> String {
-    let [first, second] = threads.map(|code| {
-        let code = code
-            .replace(",S)", ", memory_order_seq_cst)")
-            .replace(",R)", ", memory_order_relaxed)");
-        let code = code
-            .replace("load(", "atomic_load_explicit(")
-            .replace("add(", "atomic_fetch_add_explicit(");
-        let code = code.replace("store(", "atomic_store_explicit(");
-        code.replace("fence(S)", "atomic_thread_fence(memory_order_seq_cst)")
-    });
-    format!(
-        "C {name}\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{ {first} }}\n\
-         P1 (atomic_int* x, atomic_int* y) {{ {second} }}\nexists ({never})\n"
-    )
-}
-
 /// The table is right, and each change of one row is found: a serialization that is gone, an addition that is two steps.
 #[test]
 fn every_weaker_mapping_is_wrong() {
@@ -101,14 +84,7 @@ fn every_weaker_mapping_is_wrong() {
         ),
         ("add", ["int r0=add(x,1,R);", "int r1=add(x,1,R);"], never),
     ];
-    let s = Scratch::with(&[]);
-    for (name, threads, never) in tests {
-        s.write(&format!("tests/{name}.litmus"), &program(name, threads, never));
-    }
-    let judged = |table: &str| {
-        s.write("mine.yaml", table);
-        s.litmake(&["check", "--investigate", "0", "--profile", "./mine.yaml", "tests"])
-    };
+    let judged = judge(&tests);
     let (status, text) = judged(TABLE);
     assert_eq!(status, 0, "{text}");
     for (old, new) in [

@@ -6,8 +6,6 @@ use super::*;
 use crate::loongarch::table::{Does, Field, Op2, ROWS, Row};
 use litmake_needs::here;
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 
 /// Functions use registers from 12 up, and memory behind the address in register 20.
 const FIRST: u32 = 12;
@@ -238,15 +236,10 @@ fn straight_functions_agree_with_qemu() {
     for _ in 0..count * BLOCK / 8 {
         states.extend(dice.value().to_le_bytes());
     }
-    let dir = tempfile::tempdir().expect("a scratch folder");
-    let path = dir.path().join("functions");
-    std::fs::write(&path, program(&functions, &states)).expect("the program");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-    let output = Command::new("qemu-loongarch64").arg(&path).output().expect("qemu runs");
-    assert!(output.status.success(), "{:?} {}", output.status, output.stdout.len());
-    assert_eq!(output.stdout.len(), states.len());
+    let output = crate::emulated::output(&["qemu-loongarch64"], &program(&functions, &states));
+    assert_eq!(output.len(), states.len());
     let mut wrong = Vec::new();
-    let both = states.chunks(BLOCK).zip(output.stdout.chunks(BLOCK));
+    let both = states.chunks(BLOCK).zip(output.chunks(BLOCK));
     for (words, (before, theirs)) in functions.iter().zip(both) {
         let text = listing(words);
         let ours = after(&text, before);

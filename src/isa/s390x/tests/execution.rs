@@ -4,7 +4,6 @@
 use super::*;
 use crate::s390x::table::{Float, bits};
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
 
 /// Functions use registers from 0 up, an index in 10, and memory behind the address in 12. Register 13 has the address
 /// of a function's state: the registers, then the memory.
@@ -310,15 +309,10 @@ fn straight_functions_agree_with_qemu() {
     for _ in 0..count * BLOCK / 8 {
         states.extend(value(&mut dice).to_be_bytes());
     }
-    let dir = tempfile::tempdir().expect("a scratch folder");
-    let path = dir.path().join("functions");
-    std::fs::write(&path, program(&functions, &states)).expect("the program");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-    let output = Command::new("qemu-s390x").arg(&path).output().expect("qemu runs");
-    assert!(output.status.success(), "{:?} {}", output.status, output.stdout.len());
-    assert_eq!(output.stdout.len(), states.len());
+    let output = crate::emulated::output(&["qemu-s390x"], &program(&functions, &states));
+    assert_eq!(output.len(), states.len());
     let mut wrong = Vec::new();
-    let both = states.chunks(BLOCK).zip(output.stdout.chunks(BLOCK));
+    let both = states.chunks(BLOCK).zip(output.chunks(BLOCK));
     for (words, (before, theirs)) in functions.iter().zip(both) {
         let text = listing(words);
         let ours = after(&text, before);

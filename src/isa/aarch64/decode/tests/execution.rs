@@ -6,8 +6,6 @@ use super::*;
 use crate::seq::Event;
 use litmake_needs::here;
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 
 /// General and vector registers that instructions may use; others hold addresses.
 const GENERAL: usize = 16;
@@ -327,15 +325,10 @@ fn compare(groups: &[&'static [Row]], window: usize) {
         expected.push(after);
         cases.push(Case { word, text, before });
     }
-    let dir = tempfile::tempdir().expect("a scratch folder");
-    let path = dir.path().join("cases");
-    std::fs::write(&path, program(&cases, window)).expect("the program");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-    let output =
-        Command::new("qemu-aarch64").args(["-cpu", "max"]).arg(&path).output().expect("qemu runs");
-    assert!(output.status.success(), "{:?} {}", output.status, output.stdout.len());
-    assert_eq!(output.stdout.len(), (window + STATE) * cases.len());
-    let (memory, states) = output.stdout.split_at(window * cases.len());
+    let emulator = ["qemu-aarch64", "-cpu", "max"];
+    let output = crate::emulated::output(&emulator, &program(&cases, window));
+    assert_eq!(output.len(), (window + STATE) * cases.len());
+    let (memory, states) = output.split_at(window * cases.len());
     let mut wrong = Vec::new();
     for (i, (case, ours)) in cases.iter().zip(&expected).enumerate() {
         let theirs = State::from(&states[STATE * i..][..STATE], &memory[window * i..][..window]);
