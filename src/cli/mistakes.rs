@@ -29,10 +29,25 @@ fn better(error: &Error) -> Option<String> {
                 "there is no command '{word}'; `litmake cache gc --max-size 0` drops all that is cached, and \
                  nothing has to be dropped for a right answer: what changed runs again"
             )),
-            _ => None,
+            word => of_file(word),
         },
         _ => None,
     }
+}
+
+/// Of a file in place of a command: the command that it probably was meant for.
+fn of_file(word: &str) -> Option<String> {
+    let (_, end) = word.rsplit_once('.')?;
+    let hint = match end {
+        "litmus" => format!(
+            "`litmake check {word}` judges compilers by a test, `litmake sim {word}` simulates it"
+        ),
+        "c" | "ll" => format!("`litmake check {word}` judges compilers by a test"),
+        "yaml" | "yml" => format!("`litmake run {word}` runs a pipeline"),
+        "s" | "o" | "a" | "so" => format!("`litmake lift {word} --function NAME` reads code"),
+        _ => return None,
+    };
+    Some(format!("there is no command '{word}'; {hint}"))
 }
 
 /// The number that was expected, where the value is none.
@@ -59,12 +74,14 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_told_what_a_number_is() {
-        let cases: [(&[&str], &str); 5] = [
+        let cases: [(&[&str], &str); 7] = [
             (&["sim", "--timeout", "abc", "x.litmus"], "'abc' for '--timeout <S>': a number was"),
             (&["sim", "--jobs", "many", "x.litmus"], "'many' for '--jobs <N>': a whole number was"),
             (&["tv", "--unroll", "x", "a.ll"], "'x' for '--unroll <N>': a whole number was"),
             (&["sim", "--jobs", "99999999999999999999", "x.litmus"], "the number is too large"),
             (&["cache", "clear"], "`litmake cache gc --max-size 0`"),
+            (&["mp.litmus"], "`litmake check mp.litmus` judges"),
+            (&["nightly.yaml"], "`litmake run nightly.yaml` runs"),
         ];
         for (words, expected) in cases {
             let said = said(words);

@@ -180,7 +180,7 @@ impl de::Error for Wrong {
 fn in_words(found: &Unexpected) -> String {
     match found {
         Unexpected::Str(text) => format!("`{text}`"),
-        Unexpected::Seq => "a list".into(),
+        Unexpected::Seq => LIST.into(),
         Unexpected::Map => "keys and values".into(),
         Unexpected::Unit | Unexpected::Option => "nothing".into(),
         other => other.to_string(),
@@ -197,6 +197,8 @@ struct Reader<'de> {
 
 type Read<T> = std::result::Result<T, Wrong>;
 
+const LIST: &str = "a list";
+
 impl<'de> Reader<'de> {
     fn child(&self, tree: Cow<'de, Tree>) -> Reader<'de> {
         Reader { source: self.source, tree, vars: self.vars, put_in: self.put_in }
@@ -207,7 +209,7 @@ impl<'de> Reader<'de> {
             What::Nothing => "nothing".into(),
             What::Text(text, _) if text.chars().count() > 60 => "a longer text".into(),
             What::Text(text, _) => format!("`{text}`"),
-            What::List(_) => "a list".into(),
+            What::List(_) => LIST.into(),
             What::Map(_) => "keys and values".into(),
         }
     }
@@ -218,6 +220,7 @@ impl<'de> Reader<'de> {
             (What::Text(text, _), Vars::None) if text.contains("${") => {
                 wrong.help("a variable cannot stand for this key")
             }
+            (What::Map(_), _) if what == LIST => wrong.help("each item of a list begins with `- `"),
             _ => wrong,
         }
     }
@@ -452,7 +455,7 @@ impl<'de> Reader<'de> {
             Cow::Owned(Tree { what: What::List(list), .. }) => {
                 list.into_iter().map(Cow::Owned).collect()
             }
-            _ => return Err(self.expected("a list")),
+            _ => return Err(self.expected(LIST)),
         };
         let around = Reader { tree: Cow::Owned(Tree { what: What::Nothing, span }), ..self };
         let mut items = Vec::with_capacity(trees.len());

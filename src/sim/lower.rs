@@ -408,6 +408,7 @@ impl Lowering<'_> {
                 }
             }
             Place::Mem { name, index } => {
+                self.check_location(name, span)?;
                 let loc = self.locations.get(name);
                 let location = &self.locations.list[usize::from(loc)];
                 let known = self.locations.declared[usize::from(loc)];
@@ -435,6 +436,21 @@ impl Lowering<'_> {
                     bits,
                     signed,
                 }
+            }
+        })
+    }
+
+    /// A location that no thread and no initial state has is a slip of the pen: it would be 0 for ever.
+    fn check_location(&self, name: &str, span: Span) -> Result<()> {
+        if self.locations.index.contains_key(name) {
+            return Ok(());
+        }
+        let message = format!("neither a thread nor the initial state has a location `{name}`");
+        let diag = Diag::at(self.source(), span, message);
+        Err(match nearest(name, self.locations.list.iter().map(|l| l.name.as_str())) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => {
+                diag.help(format!("a location that nobody uses is declared: {{ int {name}=0; }}"))
             }
         })
     }
@@ -479,7 +495,9 @@ impl Lowering<'_> {
         let mut shown = std::mem::take(&mut self.compared);
         for o in &self.test.locations {
             let new = match (&o.place, &o.ty) {
-                (Place::Mem { name, index: None }, None) if self.elements(name) > 1 => {
+                (Place::Mem { name, index: None }, None)
+                    if self.locations.index.contains_key(name) && self.elements(name) > 1 =>
+                {
                     self.array(name, 1, o.span, &mut observed)?
                 }
                 _ => {

@@ -46,8 +46,11 @@ pub fn typed_or_all<T: DeserializeOwned>(
         let whole = span.and_then(|span| map_at(tree, span)).map(Tree::extent);
         let follows = fault == Fault::Missing
             && whole.is_some_and(|whole| left_out.iter().any(|part| holds(whole, part.start)));
-        if !follows {
-            errors.push(wrong.diag(source));
+        // A value without its wrong part can be wrong in the same way.
+        let diag = wrong.diag(source);
+        let is_said = |e: &Box<Diag>| e.span == diag.span && e.message == diag.message;
+        if !follows && !errors.iter().any(is_said) {
+            errors.push(diag);
         }
         let Some(span) = span else { break };
         match mend(&mut rest, span, fault) {

@@ -6,7 +6,7 @@
 
 mod told;
 
-pub use told::{Objects, seen, told, turned};
+pub use told::{Objects, distance, seen, told};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -430,3 +430,39 @@ fn an_access_that_the_code_lacks_is_removed() {
     assert_eq!(all.len(), 2);
     assert!(all.iter().all(|(_, m)| m.change == Change::Removed), "{all:#?}");
 }
+
+/// Two threads hand a plain location over and back. The code keeps it to itself; `way` is the cycle of the
+/// source.
+fn handed(way: &str, order: &str) -> Execution {
+    let lines = "0 b s | W(NA)[x]=1\n0 c s | W(REL,A)[f]=1\n0 d l | R(ACQ,A)[f]=2\n0 e l | R(NA)[x]=1\n\
+                 1 g l | R(ACQ,A)[f]=1\n1 h s | W(NA)[x]=2\n1 i s | W(REL,A)[f]=2";
+    let co = order.split_once(' ').map(|(a, b)| (a.to_string(), b.to_string()));
+    Execution { co: co.into_iter().collect(), ..run(lines, &[("c", "g"), ("i", "d")], way) }
+}
+
+const KEPT: &str = "0 b STLR | W(L)[f]=1\n0 c LDAR | R(A)[f]=2\n\
+                    1 d LDAR | R(A)[f]=1\n1 e STLR | W(L)[f]=2";
+
+#[test]
+fn of_the_checks_that_fail_one_tells_by_what_the_code_lost() {
+    // The order of the accesses that are all there comes first.
+    let (in_place, lost) = (handed("g i", "c i"), handed("h i d e", "c i"));
+    let source = Execution { fails: [in_place.fails, lost.fails.clone()].concat(), ..lost };
+    let evidence =
+        Evidence { source: Some(source), target: Some(run(KEPT, &[], "")), ..Evidence::default() };
+    let all = told(&evidence, &Objects::default());
+    assert!(all.iter().all(|(_, m)| m.change == Change::Removed), "{all:#?}");
+    assert!(all.iter().any(|(_, m)| m.moved == "plain load"), "{all:#?}");
+}
+
+#[test]
+fn the_nearest_execution_has_what_the_code_has_in_its_order() {
+    let code = Execution { co: vec![("b".into(), "e".into())], ..run(KEPT, &[], "") };
+    let (near, turned) = (handed("", "c i"), handed("", "i c"));
+    // One more turn of a loop, which the code does not take.
+    let mut longer = near.clone();
+    let turn = Event { id: "t".into(), event: "R(ACQ,A)[f]=0".into(), ..near.events[2].clone() };
+    longer.events.insert(2, turn);
+    assert!(distance(&near, &code) < distance(&turned, &code));
+    assert!(distance(&turned, &code) < distance(&longer, &code));
+}

@@ -165,12 +165,11 @@ impl Found {
     }
 }
 
+/// The value that one half of an access reads or writes.
+type Half = for<'a, 'b> fn(&'b Op<'a>) -> Option<&'a str>;
+
 /// Finds one half of each access of a thread in its code: those with the same value first.
-fn find(
-    source: &[Op],
-    code: &[Op],
-    half: for<'a, 'b> fn(&'b Op<'a>) -> Option<&'a str>,
-) -> Vec<Option<Position>> {
+fn find(source: &[Op], code: &[Op], half: Half) -> Vec<Option<Position>> {
     let mut out = vec![None; source.len()];
     let mut used = vec![false; code.len()];
     for is_same in [true, false] {
@@ -195,9 +194,13 @@ pub fn told(evidence: &Evidence, objects: &Objects) -> Vec<(Option<u16>, Mechani
         let value = || Mechanism { moved: objects.special.clone(), ..Mechanism::default() };
         return vec![(None, split(code, objects).unwrap_or_else(value))];
     };
-    let mut all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
-    let mut out = all.find(|list| !list.is_empty()).unwrap_or_default();
-    if out.iter().any(|(_, m)| !m.is_in_place()) {
+    let all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
+    let mut all: Vec<_> = all.filter(|list| !list.is_empty()).collect();
+    // Of the checks that fail, the first by whose cycle the code lost or moved something.
+    let is_shown = |list: &Vec<(_, Mechanism)>| list.iter().any(|(_, m)| !m.is_in_place());
+    let place = all.iter().position(is_shown);
+    let mut out = if all.is_empty() { Vec::new() } else { all.swap_remove(place.unwrap_or(0)) };
+    if place.is_some() {
         out.retain(|(_, m)| !m.is_in_place());
     }
     out
@@ -302,8 +305,24 @@ fn incoherent<'a>(run: &'a Execution, failed: &Failed) -> Option<(Op<'a>, Op<'a>
     })
 }
 
+/// How far the execution of a source is from the one of its code: the halves of accesses that the code
+/// lacks, then the pairs of writes that the two order differently.
+pub fn distance(source: &Execution, code: &Execution) -> (usize, usize) {
+    let threads: BTreeSet<u16> = source.events.iter().filter_map(|e| e.thread).collect();
+    let lacks = |thread: u16| {
+        let (ops, made) = (operations(source, thread), operations(code, thread));
+        let halves: [Half; 2] = [|op| op.read, |op| op.written];
+        let missing = |half: Half| {
+            let found = find(&ops, &made, half);
+            ops.iter().zip(found).filter(|(op, at)| half(op).is_some() && at.is_none()).count()
+        };
+        halves.into_iter().map(missing).sum::<usize>()
+    };
+    (threads.into_iter().map(lacks).sum(), turned(source, code))
+}
+
 /// The number of pairs of writes that two executions order differently.
-pub fn turned(one: &Execution, other: &Execution) -> usize {
+fn turned(one: &Execution, other: &Execution) -> usize {
     let others = write_orders(other);
     write_orders(one).into_iter().filter(|(a, b)| others.contains(&(*b, *a))).count()
 }

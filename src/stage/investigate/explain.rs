@@ -11,7 +11,7 @@ use litmake_litmus::execution::{self, Failure};
 use litmake_litmus::{self as litmus, Test};
 use litmake_report::State;
 use litmake_report::evidence::{Edge, Event, Evidence, Execution, Failed};
-use litmake_report::mechanism::turned;
+use litmake_report::mechanism::distance;
 use litmake_sim::witness::with_state;
 use litmake_sim::{Options, Simulator};
 
@@ -19,10 +19,10 @@ use litmake_sim::{Options, Simulator};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many forbidden executions of a source are compared with that of the code.
-const COMPARED: usize = 8;
+const COMPARED: usize = 256;
 
-/// Executions of a source and a target for the first of some outcomes: of the source's, the one that orders
-/// writes as the target's does. `None` if the target's is not found.
+/// Executions of a source and a target for the first of some outcomes: of the source's, the nearest to
+/// the target's. `None` if the target's is not found.
 pub fn explain(
     models: Models,
     (source, model_source): (&str, &str),
@@ -34,8 +34,8 @@ pub fn explain(
     let target = target.into_iter().next();
     let own = some(models, (source, model_source), &outcome, COMPARED);
     let (source_allowed, all) = own.unwrap_or_default();
-    let turned = |own: &Execution| target.as_ref().map_or(0, |code| turned(own, code));
-    let source = all.into_iter().min_by_key(turned);
+    let distance = |own: &Execution| target.as_ref().map(|code| distance(own, code));
+    let source = all.into_iter().min_by_key(distance);
     Some(Evidence {
         outcome,
         target: target.filter(|_| target_allowed),

@@ -433,7 +433,9 @@ impl Lower<'_> {
         let (n, count) = b.arity(name);
         let mut orders: SmallVec<[Tags; 2]> = SmallVec::new();
         for e in &args[n..n + count] {
-            orders.push(self.order(e)?);
+            let order = self.order(e)?;
+            self.check_order(b.action, orders.len(), order, e)?;
+            orders.push(order);
         }
         let reach = b.reach(args);
         let unsaid = match name {
@@ -711,6 +713,29 @@ impl Lower<'_> {
         };
         let of = |said: bool, tags: Tags| if said { tags } else { Tags::NONE };
         Ok(of(memory.global, tag::SEM_CROSSWORKGROUP) | of(memory.local, tag::SEM_WORKGROUP))
+    }
+
+    /// An order that the operation cannot have, of which the standard says that it is undefined.
+    fn check_order(&self, action: Action, place: usize, order: Tags, e: &Expr) -> Result<()> {
+        let (operation, wrong, possible) = match action {
+            Action::Store | Action::FlagClear => {
+                ("a store", tag::C_CON | tag::C_ACQ | tag::C_ACQ_REL, "relaxed, release or seq_cst")
+            }
+            Action::Load => {
+                ("a load", tag::C_REL | tag::C_ACQ_REL, "relaxed, consume, acquire or seq_cst")
+            }
+            Action::Cas { .. } if place == 1 => (
+                "a compare-exchange that fails",
+                tag::C_REL | tag::C_ACQ_REL,
+                "relaxed, consume, acquire or seq_cst",
+            ),
+            _ => return Ok(()),
+        };
+        if !order.meets(wrong) {
+            return Ok(());
+        }
+        let message = format!("{operation} cannot have this order: its behaviour is undefined");
+        Err(self.error(e.span, message).help(format!("it can be {possible}")))
     }
 
     fn order(&self, e: &Expr) -> Result<Tags> {
