@@ -274,6 +274,7 @@ fn a_variable_of_the_wrong_type_is_pointed_at() {
     ] {
         let message = error(text);
         assert!(message.contains(expected), "{text}\n{message}");
+        assert_eq!(message.matches("error:").count(), 1, "{message}");
     }
     let files = Memory::default()
         .with("profiles/x.yaml", "name: 'x-${v}'\nmatrix: {v: [1]}\ncompiler: cc\narch: PPC\ntimeout: '${v}'\n")
@@ -458,6 +459,19 @@ fn wrong_pipelines_are_explained() {
         (
             "stages:\n  - {name: a, generate: {files: x}}\n  - {name: b, compare: {source: a, target: a}}\n",
             "put a `simulate` stage between them",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}}\n  - {name: s, simulate: {from: a, model: rc11}}\n  - {name: b, diff: {before: s, after: s}}\n",
+            "4:38: error: `s` is compared with itself",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}}\n  - {name: s, simulate: {from: a, model: rc11}}\n  - {name: c, compile: {from: a, profile: clang-14-x86_64-O2}}\n  - {name: t, simulate: {from: c}}\n  - {name: b, compare: {source: t, target: s}}\n",
+            "help: write `source: s` and `target: t`",
+        ),
+        // One mistake is said once.
+        (
+            "stages:\n  tests:\n    generate: {files: x}\n",
+            "p.yaml:2:3: error: expected a list, found keys and values\n 2 |   tests:\n   |   ^\n  help: each item of a list begins with `- `",
         ),
         ("include: p.yaml\n", "`p.yaml` includes itself"),
         ("include: q.yaml\n", "cannot read `q.yaml`: no such file"),

@@ -390,10 +390,10 @@ impl Loader<'_> {
             return Ok(found);
         }
         let diag = Diag::new(format!("there is no model `{name}`"));
-        let bare = file.trim_end_matches(".cat");
-        Err(match nearest(bare, built_in_names()) {
-            Some(near) => diag.help(format!("did you mean `{near}`?")),
-            None => diag.help(
+        let is_file = name.ends_with(".cat");
+        Err(match nearest(name, built_in_names()) {
+            Some(near) if !is_file => diag.help(format!("did you mean `{near}`?")),
+            _ => diag.help(
                 "give the path of a .cat file, the name of a built-in model, or `-I` with the \
                  folder that holds it",
             ),

@@ -24,6 +24,11 @@ fn better(error: &Error) -> Option<String> {
             let (value, option) = (said(ContextKind::InvalidValue), said(ContextKind::InvalidArg));
             Some(format!("invalid value '{value}' for '{option}': {expected}"))
         }
+        ErrorKind::UnknownArgument => {
+            let word = said(ContextKind::InvalidArg);
+            let is_number = word.strip_prefix('-')?.starts_with(|c: char| c.is_ascii_digit());
+            is_number.then(|| format!("there is no option '{word}', and no value here is negative"))
+        }
         ErrorKind::InvalidSubcommand => match said(ContextKind::InvalidSubcommand) {
             word @ ("clear" | "clean" | "purge" | "prune" | "reset") => Some(format!(
                 "there is no command '{word}'; `litmake cache gc --max-size 0` drops all that is cached, and \
@@ -74,12 +79,13 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_told_what_a_number_is() {
-        let cases: [(&[&str], &str); 7] = [
+        let cases: [(&[&str], &str); 8] = [
             (&["sim", "--timeout", "abc", "x.litmus"], "'abc' for '--timeout <S>': a number was"),
             (&["sim", "--jobs", "many", "x.litmus"], "'many' for '--jobs <N>': a whole number was"),
             (&["tv", "--unroll", "x", "a.ll"], "'x' for '--unroll <N>': a whole number was"),
             (&["sim", "--jobs", "99999999999999999999", "x.litmus"], "the number is too large"),
             (&["cache", "clear"], "`litmake cache gc --max-size 0`"),
+            (&["hunt", "--budget", "-5m"], "no value here is negative"),
             (&["mp.litmus"], "`litmake check mp.litmus` judges"),
             (&["nightly.yaml"], "`litmake run nightly.yaml` runs"),
         ];

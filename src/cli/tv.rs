@@ -316,6 +316,9 @@ fn is_code(path: &Path) -> bool {
         || path != Path::new(STDIN) && file::read(path, file::MAX_DATA).is_ok_and(begins)
 }
 
+/// How many functions are named where none fits.
+const NAMED: usize = 10;
+
 /// The pairs of functions in the input.
 fn pairs(args: &Args, inputs: &[Input]) -> Result<Vec<Pair>> {
     let after;
@@ -347,8 +350,15 @@ fn pairs(args: &Args, inputs: &[Input]) -> Result<Vec<Pair>> {
     match pairs.is_empty() {
         false => Ok(pairs),
         true => {
-            let names: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
-            Err(Diag::new(format!("{}: there are no {what}", names.join(", "))).help(
+            let files: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
+            let found = inputs.iter().flat_map(|one| one.functions().names()).take(NAMED);
+            let found: Vec<String> = found.map(|name| format!("`{name}`")).collect();
+            let found = match found.is_empty() {
+                true => "no function at all".to_string(),
+                false => found.join(", "),
+            };
+            let message = format!("{}: there are no {what}, but {found}", files.join(", "));
+            Err(Diag::new(message).help(
                 "one file has the functions `@src` and `@tgt`; two files have functions of the same names, \
                  or --function NAME=AFTER says which",
             ))

@@ -3,7 +3,7 @@
 //!
 //! This file does not know instances or profiles.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use litmake_base::diag::{Diag, Result, Span, nearest};
@@ -180,7 +180,46 @@ fn sorted(stages: &Stages) -> Result<Vec<usize>> {
         let done: Vec<bool> = open.iter().map(|n| *n == 0).collect();
         return Err(circle(&stages.pipeline, &inputs, &done));
     }
+    check_sides(stages, &inputs)?;
     Ok(order)
+}
+
+/// Refuses comparisons that can never find anything: of a stage with itself, and of sources that are the compiled
+/// targets. Stages do not consume each other in a circle here.
+fn check_sides(stages: &Stages, inputs: &[Vec<(usize, Span)>]) -> Result<()> {
+    let below = |of: usize| {
+        let (mut all, mut rest) = (BTreeSet::new(), vec![of]);
+        while let Some(stage) = rest.pop() {
+            if all.insert(stage) {
+                rest.extend(inputs[stage].iter().map(|(input, _)| *input));
+            }
+        }
+        all
+    };
+    let compiles = |of: &usize| matches!(stages.kinds[*of].0, Kind::Compile(_));
+    let mut errors = Vec::new();
+    for (i, (kind, _)) in stages.kinds.iter().enumerate() {
+        let (Kind::Compare(_) | Kind::Diff(_)) = kind else { continue };
+        let [(first, _), (second, span), ..] = inputs[i][..] else { continue };
+        let at = |message| Diag::at(&stages.pipeline.stages[i].source, span, message);
+        if first == second {
+            let message = format!("`{}` is compared with itself", stages.name(first));
+            errors.push(at(message).help("name two stages"));
+        }
+        // The tests of the targets, and what was compiled from them.
+        let Some((tests, _)) = inputs[second].first() else { continue };
+        let is_compiled = |of: &usize| compiles(of) && below(*of).contains(tests);
+        if matches!(kind, Kind::Compare(_))
+            && below(first).iter().any(is_compiled)
+            && !below(second).iter().any(compiles)
+        {
+            let (source, target) = (stages.name(first), stages.name(second));
+            let message = format!("`{source}` is compiled from the tests of `{target}`");
+            errors
+                .push(at(message).help(format!("write `source: {target}` and `target: {source}`")));
+        }
+    }
+    Diag::all(errors).map_or(Ok(()), Err)
 }
 
 fn circle(pipeline: &Pipeline, inputs: &[Vec<(usize, Span)>], done: &[bool]) -> Box<Diag> {

@@ -166,6 +166,7 @@ const COMMANDS: &[(&[&str], i32, &str)] = &[
     ),
     (&["sim", "none"], 2, "no test in the folder"),
     (&["sim", "unknown.litmus"], 2, "no local variable"),
+    (&["sim", "nowhere.litmus"], 2, "neither a thread nor the initial state has a location `zz`"),
 ];
 
 #[test]
@@ -183,6 +184,7 @@ fn no_command_that_judged_less_than_was_asked_reads_as_all_clear() {
     s.write("none.cat", "\"None\"\nempty _ as nothing\n");
     s.write("empty", "");
     s.write("unknown.litmus", &SB.replace("0:r=0", "0:r7=0"));
+    s.write("nowhere.litmus", &SB.replace("0:r=0", "zz=0"));
     s.write("shows-nothing.litmus", &SB.replace("0:r=0 /\\ 1:r=0", "true"));
     for (name, args) in [
         ("whole", &["p.yaml"][..]),

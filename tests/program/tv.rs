@@ -75,7 +75,7 @@ fn the_status_says_what_came_of_it() {
     assert!(out.contains("not understood") && out.contains("vectors"), "{out}");
     let (status, _, err) = dir.streams(&["tv", "none.ll"]);
     assert_eq!(status, 2);
-    assert!(err.contains("there are no functions `@src` and `@tgt`"), "{err}");
+    assert!(err.contains("there are no functions `@src` and `@tgt`, but `@"), "{err}");
     let (status, _, err) = dir.streams(&["tv", "missing.ll"]);
     assert_eq!(status, 2);
     assert!(err.contains("missing.ll"), "{err}");

@@ -240,6 +240,16 @@ fn refused_calls() {
             "did you mean `memory_order_acquire`?",
         ),
         (
+            "atomic_store_explicit(x, 1, memory_order_acquire)",
+            "a store cannot have this order: its behaviour is undefined",
+            "it can be relaxed, release or seq_cst",
+        ),
+        (
+            "__atomic_compare_exchange_n(x, &l, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQ_REL)",
+            "a compare-exchange that fails cannot have this order",
+            "it can be relaxed, consume, acquire or seq_cst",
+        ),
+        (
             "READ_ONCE(*x)",
             "`READ_ONCE` is a primitive of the Linux kernel",
             "`--model linux-kernel.cat --bell linux-kernel.bell --macros linux-kernel.def`",
