@@ -6,8 +6,11 @@
 
 use super::ast::*;
 use super::lex::{Tok, Token, lex};
-use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_base::watch;
+
+/// The words that begin the instructions which people write most.
+const BEGINNINGS: [&str; 7] = ["acyclic", "irreflexive", "empty", "let", "include", "show", "flag"];
 
 /// How deep expressions and instructions may nest. It bounds the stack of whatever walks a tree.
 const MAX_DEPTH: usize = 160;
@@ -200,7 +203,14 @@ impl Parser<'_> {
         watch::poll()?;
         let start = self.span();
         let Tok::Sign(sign) = *self.peek() else {
-            return self.expected("an instruction");
+            let near = match self.peek() {
+                Tok::Name(name) => nearest(name, BEGINNINGS),
+                _ => None,
+            };
+            return self.expected("an instruction").map_err(|diag: Box<Diag>| match near {
+                Some(near) => diag.help(format!("did you mean `{near}`?")),
+                None => diag,
+            });
         };
         let kind = match sign {
             "let" => self.let_ins()?,

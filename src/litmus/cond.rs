@@ -350,10 +350,14 @@ impl Reader<'_, '_> {
         self.s.blanks()?;
         let inner = self.prop()?;
         if !self.s.eat(b')') {
-            return Err(self
-                .s
-                .expected("`)`, `/\\`, `\\/` or `=>`")
-                .help(format!("the parenthesis opened at {}", self.at(start))));
+            let diag = self.s.expected("`)`, `/\\`, `\\/` or `=>`");
+            let rest = self.s.rest();
+            let is = |words: [&str; 2]| words.iter().any(|word| rest.starts_with(word.as_bytes()));
+            return Err(diag.help(match () {
+                () if is(["and", "&"]) => "`and` is written `/\\`".to_string(),
+                () if is(["or", "|"]) => "`or` is written `\\/`".to_string(),
+                () => format!("the parenthesis opened at {}", self.at(start)),
+            }));
         }
         self.s.blanks()?;
         Ok(inner)

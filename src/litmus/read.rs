@@ -794,7 +794,11 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
                         .help("write `}` where the body ends"));
                 }
                 s.pos = start;
-                return Err(s.expected("a function, or `exists`, `~exists` or `forall`"));
+                let diag = s.expected("a function, or `exists`, `~exists` or `forall`");
+                return Err(match nearest(s.peek_word(), ["exists", "forall", "locations"]) {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag,
+                });
             }
             Some(b'"') => {
                 quoted_c(s, b'"')?;
