@@ -462,7 +462,7 @@ fn wrong_pipelines_are_explained() {
         ),
         (
             "stages:\n  - {name: a, generate: {files: x}}\n  - {name: s, simulate: {from: a, model: rc11}}\n  - {name: b, diff: {before: s, after: s}}\n",
-            "4:38: error: `s` is compared with itself",
+            "4:40: error: `s` is compared with itself",
         ),
         (
             "stages:\n  - {name: a, generate: {files: x}}\n  - {name: s, simulate: {from: a, model: rc11}}\n  - {name: c, compile: {from: a, profile: clang-14-x86_64-O2}}\n  - {name: t, simulate: {from: c}}\n  - {name: b, compare: {source: t, target: s}}\n",
