@@ -25,6 +25,24 @@ pub struct File {
     pub body: Vec<Ins>,
 }
 
+impl File {
+    /// Whether it has a requirement. A model without one allows everything.
+    pub fn requires(&self) -> bool {
+        fn any(body: &[Ins]) -> bool {
+            body.iter().any(|ins| match &ins.kind {
+                InsKind::Check(kind, _) => *kind == CheckKind::Require,
+                InsKind::Match { arms, default, .. } => {
+                    arms.iter().map(|(_, body)| body).chain(default).any(|body| any(body))
+                }
+                InsKind::Procedure { body, .. } | InsKind::Forall { body, .. } => any(body),
+                InsKind::If(_, yes, no) => any(yes) || any(no),
+                _ => false,
+            })
+        }
+        any(&self.body)
+    }
+}
+
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {

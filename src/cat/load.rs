@@ -74,6 +74,11 @@ pub struct Loaded {
 }
 
 impl Model {
+    /// Whether it forbids anything.
+    pub fn requires(&self) -> bool {
+        self.files.iter().any(|file| file.ast.requires())
+    }
+
     /// A hash over all files, and over everything else that decides their meaning.
     pub fn fingerprint(&self) -> blake3::Hash {
         let mut hash = blake3::Hasher::new();

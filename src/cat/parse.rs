@@ -199,18 +199,20 @@ impl Parser<'_> {
         })
     }
 
+    /// The error with the word that was probably meant.
+    fn with_meant(&self, error: Box<Diag>) -> Box<Diag> {
+        let Tok::Name(name) = self.peek() else { return error };
+        match nearest(name, BEGINNINGS) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    }
+
     fn ins(&mut self) -> Result<Ins> {
         watch::poll()?;
         let start = self.span();
         let Tok::Sign(sign) = *self.peek() else {
-            let near = match self.peek() {
-                Tok::Name(name) => nearest(name, BEGINNINGS),
-                _ => None,
-            };
-            return self.expected("an instruction").map_err(|diag: Box<Diag>| match near {
-                Some(near) => diag.help(format!("did you mean `{near}`?")),
-                None => diag,
-            });
+            return self.expected("an instruction").map_err(|e| self.with_meant(e));
         };
         let kind = match sign {
             "let" => self.let_ins()?,

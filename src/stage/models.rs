@@ -119,6 +119,12 @@ fn model<'db>(db: &'db dyn Db, of: ModelName<'db>) -> Arc<Loaded> {
             load_with(model, &conf.options(arch), &files)
         }),
     };
+    // Judged by it, every compiler would be right.
+    if loaded.cat.as_ref().is_ok_and(|model| !model.requires()) {
+        let message =
+            format!("the model `{name}` has no requirement, so that it allows everything");
+        loaded.cat = Err(Diag::new(message).help("write such as `acyclic po | rf | co | fr`"));
+    }
     Arc::new(loaded)
 }
 

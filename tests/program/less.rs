@@ -127,6 +127,7 @@ const COMMANDS: &[(&[&str], i32, &str)] = &[
     (&["check", "--profile", "mine", "none"], 2, "no test in the folder"),
     (&["check", "--profile", "mine", "shows-nothing.litmus"], 3, "nothing judged"),
     (&["check", "--profile", "mine", "--target-model", "none.cat", "tests"], 3, "nothing judged"),
+    (&["check", "--profile", "mine", "--source-model", "open.cat", "tests"], 2, "no requirement"),
     (&["check", "--profile", "fails", "tests"], 3, "nothing judged"),
     (&["run", "p.yaml", "--jobs", "0"], 2, "--jobs 0"),
     (&["run", "p.yaml", "--baseline", "missing.json"], 2, "there is no baseline"),
@@ -182,6 +183,7 @@ fn no_command_that_judged_less_than_was_asked_reads_as_all_clear() {
     s.write("profiles/fails.yaml", &profile.replace("name: mine", "name: fails"));
     s.write("fails.yaml", &PIPELINE.replace("profile: mine", "profile: fails"));
     s.write("none.cat", "\"None\"\nempty _ as nothing\n");
+    s.write("open.cat", "\"Open\"\nlet order = po | rf\n");
     s.write("empty", "");
     s.write("unknown.litmus", &SB.replace("0:r=0", "0:r7=0"));
     s.write("nowhere.litmus", &SB.replace("0:r=0", "zz=0"));

@@ -39,7 +39,7 @@ pub fn typed_or_all<T: DeserializeOwned>(
     };
     let mut rest = tree.clone();
     let mut left_out: Vec<Span> = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors: Vec<Box<Diag>> = Vec::new();
     while errors.len() < MOST {
         let Wrong { span, fault, .. } = wrong;
         // What a map lacks after a part of it was left out is no fault of the document.
@@ -48,8 +48,8 @@ pub fn typed_or_all<T: DeserializeOwned>(
             && whole.is_some_and(|whole| left_out.iter().any(|part| holds(whole, part.start)));
         // A value without its wrong part can be wrong in the same way.
         let diag = wrong.diag(source);
-        let is_said = |e: &Box<Diag>| e.span == diag.span && e.message == diag.message;
-        if !follows && !errors.iter().any(is_said) {
+        let is_said = |e: &Diag| e.span == diag.span && e.message == diag.message;
+        if !follows && !errors.iter().any(|e| is_said(e)) {
             errors.push(diag);
         }
         let Some(span) = span else { break };
