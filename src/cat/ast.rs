@@ -34,7 +34,9 @@ impl File {
                 InsKind::Match { arms, default, .. } => {
                     arms.iter().map(|(_, body)| body).chain(default).any(|body| any(body))
                 }
-                InsKind::Procedure { body, .. } | InsKind::Forall { body, .. } => any(body),
+                // Procedures check what they are called with.
+                InsKind::Call { .. } => true,
+                InsKind::Forall { body, .. } => any(body),
                 InsKind::If(_, yes, no) => any(yes) || any(no),
                 _ => false,
             })
