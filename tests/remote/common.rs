@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Generated tests, and one that a compiler gets wrong.
 pub const PIPELINE: &str = "name: scratch
 stages:
-  - { name: many, generate: { families: telechat-table3, sample: 800, seed: 1 } }
+  - { name: many, generate: { families: c11-cas, sample: 800, seed: 1 } }
   - name: judged
     matrix: { model: [rc11, rc11-lb, sc] }
     simulate: { from: many, model: '${model}' }
