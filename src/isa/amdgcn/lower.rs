@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::name_of;
 use super::read::{self, Bank, Half, Insn, Operand};
 use crate::microcode::{Emit, Labels, mask};
-use litmake_ops::{BinOp, Code, Op, Port, Temp, UnOp};
+use litmake_ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp};
 
 pub(super) type Done = Result<(), String>;
 
@@ -78,7 +78,10 @@ impl<'a> Lower<'a> {
             self.scalar(&insn)?;
             return Ok(self.e.finish());
         }
-        let active = self.does.masks.then(|| self.active());
+        // Instructions that name a lane work whether or not it is active.
+        let of_a_lane = ["v_readlane_", "v_writelane_", "v_readfirstlane_"];
+        let for_all = of_a_lane.iter().any(|start| insn.name.starts_with(start));
+        let active = (self.does.masks && !for_all).then(|| self.active());
         let outer = self.e.begin();
         self.vector(&insn, second.as_ref())?;
         let yes = self.e.end(outer);
@@ -232,6 +235,23 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
+    /// Ends the run with an error where a register names another lane than the first, of which alone the values are known.
+    fn first_lane(&mut self, lane: &Operand) -> Done {
+        match lane {
+            Operand::Int(0) => Ok(()),
+            Operand::Int(_) => Err("unsupported: the value of a lane that is not active".into()),
+            _ => {
+                let lane = self.value(lane, 32, Port::None)?;
+                let nowhere = |e: &mut Emit| {
+                    let addr = e.int(PRIVATE);
+                    e.load(addr, 4, Tags::NONE);
+                };
+                self.e.if_else(lane, nowhere, |_| ());
+                Ok(())
+            }
+        }
+    }
+
     /// The results of a vector instruction that computes.
     fn computed<'o>(&mut self, insn: &Insn<'o>) -> Result<Vec<Result64<'o>>, String> {
         let unknown = || format!("unsupported: `{}`", insn.name);
@@ -266,6 +286,35 @@ impl<'a> Lower<'a> {
                 let value = self.e.un(UnOp::Not, value, bits);
                 one(bits, value)
             }
+            ("readlane_b32" | "writelane_b32", [_, a, lane]) => {
+                self.first_lane(lane)?;
+                let value = self.value(a, 32, Port::None)?;
+                one(32, value)
+            }
+            // The number of active lanes before this one, which is the first, is added.
+            ("mbcnt_lo_u32_b32" | "mbcnt_hi_u32_b32", [_, _, a]) => {
+                let value = self.value(a, 32, Port::None)?;
+                one(32, value)
+            }
+            ("mul_u32_u24" | "mul_i32_i24", [_, a, b]) => {
+                let value = self.product_of_24(name, a, b)?;
+                one(32, value)
+            }
+            ("mad_u32_u24" | "mad_i32_i24", [_, a, b, c]) => {
+                let product = self.product_of_24(name, a, b)?;
+                let c = self.value(c, 32, Port::None)?;
+                let value = self.e.bin(BinOp::Add, product, c, 32);
+                one(32, value)
+            }
+            ("bfrev_b32", [_, a]) => {
+                let value = self.value(a, 32, Port::None)?;
+                let value = self.e.un(UnOp::BitReverse, value, 32);
+                one(32, value)
+            }
+            ("cvt_u32_u16", [_, a]) => {
+                let value = self.value(a, 16, Port::None)?;
+                one(32, value)
+            }
             ("pk_mov_b32", [_, a, b]) => {
                 // The low halves of both, or the low half of the first and the high half of the second.
                 let (a, b) = match words.is_empty() {
@@ -298,6 +347,13 @@ impl<'a> Lower<'a> {
                 };
                 one(32, value)
             }
+            // A bit, whose number a register has.
+            ("bfe_u32", [_, a, from, Operand::Int(1)]) => {
+                let (a, from) = (self.value(a, 32, Port::None)?, self.value(from, 32, Port::None)?);
+                let value = self.apply(BinOp::Shr, a, from, 32);
+                let value = self.e.bin_int(BinOp::And, value, 1, 32);
+                one(32, value)
+            }
             (_, [_, a, b, c]) => {
                 let (first, second, bits) = ternary(name).ok_or_else(unknown)?;
                 let last = if second == BinOp::Shl { 32 } else { bits };
@@ -310,6 +366,19 @@ impl<'a> Lower<'a> {
             }
             _ => Err(unknown()),
         }
+    }
+
+    /// The low half of the product of numbers of 24 bits.
+    fn product_of_24(&mut self, name: &str, a: &Operand, b: &Operand) -> Result<Temp, String> {
+        let mut part = |operand: &Operand| {
+            let value = self.value(operand, 32, Port::None)?;
+            Ok::<Temp, String>(match name.ends_with("u24") {
+                true => self.e.zero_extend(value, 24, 32),
+                false => self.e.sign_extend(value, 24, 32),
+            })
+        };
+        let (a, b) = (part(a)?, part(b)?);
+        Ok(self.e.bin(BinOp::Mul, a, b, 32))
     }
 
     /// One of two values, by the lane's bit of a mask.
@@ -467,15 +536,46 @@ impl<'a> Lower<'a> {
         }
         let bits = bits_of(name).ok_or_else(unknown)?;
         match (name, o) {
-            ("mov_b32" | "mov_b64" | "movk_i32", [dst, a]) => {
+            ("mov_b32" | "mov_b64", [dst, a]) => {
                 let value = self.value(a, bits, Port::None)?;
                 return self.write(dst, value, bits);
+            }
+            ("movk_i32", [dst, a]) => {
+                let value = self.value(a, 16, Port::None)?;
+                let value = self.e.sign_extend(value, 16, 32);
+                return self.write(dst, value, 32);
             }
             ("not_b32" | "not_b64", [dst, a]) => {
                 let value = self.value(a, bits, Port::None)?;
                 let value = self.e.un(UnOp::Not, value, bits);
                 self.write(dst, value, bits)?;
                 self.condition(value, bits);
+            }
+            ("bcnt1_i32_b32" | "bcnt1_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let value = self.e.un(UnOp::PopCount, value, bits);
+                self.write(dst, value, 32)?;
+                self.condition(value, 32);
+            }
+            // The place of the lowest bit.
+            ("ff1_i32_b32" | "ff1_i32_b64" | "ctz_i32_b32" | "ctz_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let less = self.e.bin_int(BinOp::Sub, value, 1, bits);
+                let not = self.e.un(UnOp::Not, value, bits);
+                let below = self.e.bin(BinOp::And, less, not, bits);
+                let place = self.e.un(UnOp::PopCount, below, bits);
+                let none = self.e.int(mask(32));
+                let value = self.e.select(value, place, none);
+                self.write(dst, value, 32)?;
+            }
+            ("bitset0_b32" | "bitset0_b64", [dst, at]) => {
+                let (old, at) =
+                    (self.value(dst, bits, Port::None)?, self.value(at, 32, Port::None)?);
+                let one = self.e.int(1);
+                let bit = self.apply(BinOp::Shl, one, at, bits);
+                let others = self.e.un(UnOp::Not, bit, bits);
+                let value = self.e.bin(BinOp::And, old, others, bits);
+                self.write(dst, value, bits)?;
             }
             ("cselect_b32" | "cselect_b64", [dst, a, b]) => {
                 let scc = self.code.reg("scc", 1, false);
