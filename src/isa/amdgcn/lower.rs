@@ -273,6 +273,9 @@ impl<'a> Lower<'a> {
             let value = self.binary(op, bits, reversed, a, b)?;
             return Ok(vec![(*dst, value, bits)]);
         }
+        if let Some(value) = self.lanes_and_bits(name, o)? {
+            return Ok(vec![(o[0], value, 32)]);
+        }
         let one = |bits: u8, value: Temp| Ok(vec![(o[0], value, bits)]);
         match (name, o) {
             ("mov_b16" | "mov_b32" | "mov_b64" | "readfirstlane_b32", [_, a]) => {
@@ -285,35 +288,6 @@ impl<'a> Lower<'a> {
                 let value = self.value(a, bits, Port::None)?;
                 let value = self.e.un(UnOp::Not, value, bits);
                 one(bits, value)
-            }
-            ("readlane_b32" | "writelane_b32", [_, a, lane]) => {
-                self.first_lane(lane)?;
-                let value = self.value(a, 32, Port::None)?;
-                one(32, value)
-            }
-            // The number of active lanes before this one, which is the first, is added.
-            ("mbcnt_lo_u32_b32" | "mbcnt_hi_u32_b32", [_, _, a]) => {
-                let value = self.value(a, 32, Port::None)?;
-                one(32, value)
-            }
-            ("mul_u32_u24" | "mul_i32_i24", [_, a, b]) => {
-                let value = self.product_of_24(name, a, b)?;
-                one(32, value)
-            }
-            ("mad_u32_u24" | "mad_i32_i24", [_, a, b, c]) => {
-                let product = self.product_of_24(name, a, b)?;
-                let c = self.value(c, 32, Port::None)?;
-                let value = self.e.bin(BinOp::Add, product, c, 32);
-                one(32, value)
-            }
-            ("bfrev_b32", [_, a]) => {
-                let value = self.value(a, 32, Port::None)?;
-                let value = self.e.un(UnOp::BitReverse, value, 32);
-                one(32, value)
-            }
-            ("cvt_u32_u16", [_, a]) => {
-                let value = self.value(a, 16, Port::None)?;
-                one(32, value)
             }
             ("pk_mov_b32", [_, a, b]) => {
                 // The low halves of both, or the low half of the first and the high half of the second.
@@ -347,13 +321,6 @@ impl<'a> Lower<'a> {
                 };
                 one(32, value)
             }
-            // A bit, whose number a register has.
-            ("bfe_u32", [_, a, from, Operand::Int(1)]) => {
-                let (a, from) = (self.value(a, 32, Port::None)?, self.value(from, 32, Port::None)?);
-                let value = self.apply(BinOp::Shr, a, from, 32);
-                let value = self.e.bin_int(BinOp::And, value, 1, 32);
-                one(32, value)
-            }
             (_, [_, a, b, c]) => {
                 let (first, second, bits) = ternary(name).ok_or_else(unknown)?;
                 let last = if second == BinOp::Shl { 32 } else { bits };
@@ -366,6 +333,38 @@ impl<'a> Lower<'a> {
             }
             _ => Err(unknown()),
         }
+    }
+
+    /// The results of 32 bits that are about lanes, single bits, and numbers of 16 and 24 bits.
+    fn lanes_and_bits(&mut self, name: &str, o: &[Operand]) -> Result<Option<Temp>, String> {
+        Ok(Some(match (name, o) {
+            ("readlane_b32" | "writelane_b32", [_, a, lane]) => {
+                self.first_lane(lane)?;
+                self.value(a, 32, Port::None)?
+            }
+            // The number of active lanes before this one, which is the first, is added.
+            ("mbcnt_lo_u32_b32" | "mbcnt_hi_u32_b32", [_, _, a]) => {
+                self.value(a, 32, Port::None)?
+            }
+            ("mul_u32_u24" | "mul_i32_i24", [_, a, b]) => self.product_of_24(name, a, b)?,
+            ("mad_u32_u24" | "mad_i32_i24", [_, a, b, c]) => {
+                let product = self.product_of_24(name, a, b)?;
+                let c = self.value(c, 32, Port::None)?;
+                self.e.bin(BinOp::Add, product, c, 32)
+            }
+            ("bfrev_b32", [_, a]) => {
+                let value = self.value(a, 32, Port::None)?;
+                self.e.un(UnOp::BitReverse, value, 32)
+            }
+            ("cvt_u32_u16", [_, a]) => self.value(a, 16, Port::None)?,
+            // A bit, whose number a register has.
+            ("bfe_u32", [_, a, from @ Operand::Reg { .. }, Operand::Int(1)]) => {
+                let (a, from) = (self.value(a, 32, Port::None)?, self.value(from, 32, Port::None)?);
+                let value = self.apply(BinOp::Shr, a, from, 32);
+                self.e.bin_int(BinOp::And, value, 1, 32)
+            }
+            _ => return Ok(None),
+        }))
     }
 
     /// The low half of the product of numbers of 24 bits.
@@ -535,6 +534,9 @@ impl<'a> Lower<'a> {
             return Ok(());
         }
         let bits = bits_of(name).ok_or_else(unknown)?;
+        if self.counts(name, o, bits)? {
+            return Ok(());
+        }
         match (name, o) {
             ("mov_b32" | "mov_b64", [dst, a]) => {
                 let value = self.value(a, bits, Port::None)?;
@@ -550,32 +552,6 @@ impl<'a> Lower<'a> {
                 let value = self.e.un(UnOp::Not, value, bits);
                 self.write(dst, value, bits)?;
                 self.condition(value, bits);
-            }
-            ("bcnt1_i32_b32" | "bcnt1_i32_b64", [dst, a]) => {
-                let value = self.value(a, bits, Port::None)?;
-                let value = self.e.un(UnOp::PopCount, value, bits);
-                self.write(dst, value, 32)?;
-                self.condition(value, 32);
-            }
-            // The place of the lowest bit.
-            ("ff1_i32_b32" | "ff1_i32_b64" | "ctz_i32_b32" | "ctz_i32_b64", [dst, a]) => {
-                let value = self.value(a, bits, Port::None)?;
-                let less = self.e.bin_int(BinOp::Sub, value, 1, bits);
-                let not = self.e.un(UnOp::Not, value, bits);
-                let below = self.e.bin(BinOp::And, less, not, bits);
-                let place = self.e.un(UnOp::PopCount, below, bits);
-                let none = self.e.int(mask(32));
-                let value = self.e.select(value, place, none);
-                self.write(dst, value, 32)?;
-            }
-            ("bitset0_b32" | "bitset0_b64", [dst, at]) => {
-                let (old, at) =
-                    (self.value(dst, bits, Port::None)?, self.value(at, 32, Port::None)?);
-                let one = self.e.int(1);
-                let bit = self.apply(BinOp::Shl, one, at, bits);
-                let others = self.e.un(UnOp::Not, bit, bits);
-                let value = self.e.bin(BinOp::And, old, others, bits);
-                self.write(dst, value, bits)?;
             }
             ("cselect_b32" | "cselect_b64", [dst, a, b]) => {
                 let scc = self.code.reg("scc", 1, false);
@@ -621,6 +597,40 @@ impl<'a> Lower<'a> {
             _ => return Err(unknown()),
         }
         Ok(())
+    }
+
+    /// Counts of bits, the place of a bit, a bit that is cleared; false for other scalar instructions.
+    fn counts(&mut self, name: &str, o: &[Operand], bits: u8) -> Result<bool, String> {
+        match (name, o) {
+            ("bcnt1_i32_b32" | "bcnt1_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let value = self.e.un(UnOp::PopCount, value, bits);
+                self.write(dst, value, 32)?;
+                self.condition(value, 32);
+            }
+            // The place of the lowest bit.
+            ("ff1_i32_b32" | "ff1_i32_b64" | "ctz_i32_b32" | "ctz_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let less = self.e.bin_int(BinOp::Sub, value, 1, bits);
+                let not = self.e.un(UnOp::Not, value, bits);
+                let below = self.e.bin(BinOp::And, less, not, bits);
+                let place = self.e.un(UnOp::PopCount, below, bits);
+                let none = self.e.int(mask(32));
+                let value = self.e.select(value, place, none);
+                self.write(dst, value, 32)?;
+            }
+            ("bitset0_b32" | "bitset0_b64", [dst, at]) => {
+                let (old, at) =
+                    (self.value(dst, bits, Port::None)?, self.value(at, 32, Port::None)?);
+                let one = self.e.int(1);
+                let bit = self.apply(BinOp::Shl, one, at, bits);
+                let others = self.e.un(UnOp::Not, bit, bits);
+                let value = self.e.bin(BinOp::And, old, others, bits);
+                self.write(dst, value, bits)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// A logical operation of masks by its name, with those that complement the second operand.
