@@ -280,18 +280,22 @@ fn every_question_is_asked() {
     }
 }
 
-/// A round has two names of each group, and each name its turn in as many rounds as it takes.
+/// First each name has its turn, in so few rounds that a round has two names of a group on average. Then a round has
+/// two names of each group, and each name its turn in as many rounds as it takes.
 #[test]
 fn each_name_has_its_turn_and_changing_company() {
     let groups = [("a", 5), ("b", 1), ("c", 2), ("d", 4)];
     let names: Vec<(String, &str)> =
         groups.iter().flat_map(|(g, n)| (0..*n).map(move |i| (format!("{g}{i}"), *g))).collect();
     let turns = turns::Turns::of(names.iter().map(|(name, group)| (name.as_str(), *group)));
-    assert_eq!(turns.cycle(), 3);
+    assert_eq!(turns.first(), 2);
+    assert_eq!(turns.round(0), ["a0", "a1", "a2", "b0", "c0", "d0", "d1"]);
+    assert_eq!(turns.round(1), ["a3", "a4", "a0", "b0", "c1", "d2", "d3"]);
     let mut company: BTreeSet<BTreeSet<String>> = BTreeSet::new();
     for cycle in 0..6 {
         let mut had = BTreeSet::new();
-        for round in cycle * 3..cycle * 3 + 3 {
+        for round in 2 + cycle * 3..5 + cycle * 3 {
+            assert_eq!(turns.cycle(round), 1 + cycle);
             let all = turns.round(round);
             for (group, n) in groups {
                 let of: Vec<&&str> = all.iter().filter(|name| name.starts_with(group)).collect();

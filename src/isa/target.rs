@@ -148,6 +148,17 @@ pub struct Loader {
     pub chosen: Option<RelocationType>,
 }
 
+/// The effect of a call on machines that give each function a stack and registers of its own, without instructions
+/// for that.
+pub struct Frames {
+    /// The distance from the stack of the function to that of the one that it calls, which lies lower.
+    pub bytes: i64,
+    /// Instructions before the call that keep registers.
+    pub save: Vec<Decoded>,
+    /// Instructions behind the call that restore them.
+    pub restore: Vec<Decoded>,
+}
+
 /// A spin lock that acquires and releases, in rows for [`crate::rows`]. Calls preserve none of its
 /// registers.
 pub struct Lock {
@@ -347,6 +358,11 @@ pub trait Rules: Sync {
     /// The bytes by which a call moves the stack pointer to store its return address.
     fn call_pushes(&self) -> i64 {
         0
+    }
+
+    /// See [`Frames`].
+    fn frames(&self) -> Option<Frames> {
+        None
     }
 
     /// Whether code finds its own address by a call and its return address.

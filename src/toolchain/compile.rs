@@ -59,6 +59,11 @@ pub struct Compiler<'a> {
     pub stop: &'a dyn Stopping,
 }
 
+/// Whether the calls in the code of an instruction set are followed.
+pub fn follows_calls(arch: Arch) -> bool {
+    arch != Arch::AmdGcn
+}
+
 #[derive(Clone)]
 pub(super) struct Unit {
     /// The test in the form in which it is compiled.
@@ -362,8 +367,8 @@ impl Compiler<'_> {
             prefix: format!("t{n}_"),
             number: n,
             calls: !self.profile.mapping.is_empty(),
-            // Calls are not followed in this code, and are rare in it.
-            inline_helpers: self.profile.arch == Arch::AmdGcn,
+            // Compilers that may inline seldom call in code for these machines.
+            inline_helpers: !follows_calls(self.profile.arch),
             ..EmitOptions::default()
         }
     }
@@ -509,8 +514,8 @@ impl Compiler<'_> {
                 let given = ptx::Given { params, globals };
                 ptx::thread(module, function, &given).map(|made| (made.lines, made.init))
             }),
-            Code::AmdGcn(module) => self.threads(unit, n, |thread, function, params, _| {
-                module.thread(function, thread, params)
+            Code::AmdGcn(module) => self.threads(unit, n, |thread, function, params, globals| {
+                module.thread(function, thread, params, globals)
             }),
             Code::Spirv(text) => {
                 let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;

@@ -21,15 +21,17 @@ pub(super) fn take_over(
     let mut parts = Vec::new();
     for (name, ty) in variables(test) {
         // One that is observed has accessors, so it stays as it is declared.
-        if is_observed(test, &name) || matches!(ty.bare(), Type::Array(..)) {
+        if is_observed(test, &name) {
             continue;
         }
+        let is_array = matches!(ty.bare(), Type::Array(..));
         let Some((symbol, _)) = globals.iter().find(|(_, location)| *location == name) else {
             continue;
         };
         for variable in image.variables() {
             // The names of parts are longer: `x.b`, `x.0`.
             let part = match variable.name.strip_prefix(symbol.as_str()) {
+                Some("") if is_array => continue,
                 Some("") => name.clone(),
                 Some(rest) if rest.starts_with('.') => format!("{name}{}", rest.replace('.', "_")),
                 _ => continue,

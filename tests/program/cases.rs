@@ -39,11 +39,11 @@ macro_rules! cases {
 }
 
 cases! {
-    after_branch, aligned, bit_by_bit, bpf_addend, chosen, condition_again, condition_both, condition_every_way,
+    after_branch, aligned, bit_by_bit, bpf_addend, bpf_calls, chosen, condition_again, condition_both, condition_every_way,
     conditional_call, element, element_short, elements, exchange, filled, floats, frame, go_add, go_load_store, go_miss,
     go_miss_message, go_no_byte, go_no_found, go_no_order, i386, linker_made, load, load_const, members, members_both,
     mips_r6, narrow, narrowed, one_function, ones, part_of_address, parts, parts_of_word, pool, published, pushed,
-    pushed_wide, s390x_part, spilled_together, structures, swap, table, two_names, unsigned_slot, update,
+    pushed_wide, returns_elsewhere, s390x_part, spilled_together, structures, swap, table, two_names, unsigned_slot, update,
 }
 
 fn folder() -> &'static Path {

@@ -363,7 +363,9 @@ fn round(
     };
     let mechanisms = known.iter().filter_map(|bug| bug.mechanism.clone()).collect();
     let drawing = started.elapsed().as_secs_f64();
-    let ask = args.how.ask.for_part(look_for(drawing, left), mechanisms);
+    // Until every profile had its turn, a round takes no more than its share of the time.
+    let rounds = machines.turns.first().saturating_sub(kept.hunt.rounds).max(1);
+    let ask = args.how.ask.for_part(look_for(drawing, left / rounds as f64), mechanisms);
     let (mut report, used) = match asked.is_empty() {
         true => Default::default(),
         false => {
@@ -436,7 +438,7 @@ fn say_round(kept: &Kept, drawn: usize, compared: usize) {
 /// The number of tests in the next round: as many as asked for, or as are likely to leave time for
 /// every profile to have its turn.
 fn count(args: &Args, kept: &Kept, left: f64, machines: &Machines) -> usize {
-    let (most, cycle) = (args.round as usize, machines.turns.cycle());
+    let (most, cycle) = (args.round as usize, machines.turns.first());
     let few = FEW * machines.parts();
     match kept.hunt.tests {
         // The first round measures how long tests take.
@@ -450,7 +452,7 @@ fn count(args: &Args, kept: &Kept, left: f64, machines: &Machines) -> usize {
 }
 
 /// The time, in whole seconds, for which a round looks into differences: as long as it took to draw and to
-/// compile, within what is left.
+/// compile, within what is left for the round.
 fn look_for(drawing: f64, left: f64) -> u64 {
     let (shortest, longest) = LOOK;
     drawing.min(left - drawing).clamp(shortest, longest) as u64

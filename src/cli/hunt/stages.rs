@@ -10,11 +10,13 @@ use litmake::hunt::questions::QUESTIONS;
 use litmake::hunt::turns::Turns;
 use litmake::isa::target::lifts_floats;
 use litmake::lang::Language;
+use litmake::litmus::Arch;
 use litmake::pipeline::kinds::{
     Compare, Compile, Generate, Layout, Link, Simulate, Split, split::SplitBy,
 };
 use litmake::pipeline::made::Made;
 use litmake::profile::Profile;
+use litmake::toolchain::compile::follows_calls;
 
 use super::super::{common, made};
 use super::{Args, Kept};
@@ -33,8 +35,8 @@ struct Compiler {
     machine: String,
     /// Whether its code can be in one program with that of others for its machine.
     mixes: bool,
-    /// Whether its floating-point code can be lifted.
-    floats: bool,
+    /// See [`unread`].
+    unread: Vec<&'static str>,
 }
 
 /// The profiles of a hunt, and their turns.
@@ -55,8 +57,8 @@ pub struct Turn {
 /// A profile of a round.
 struct Taking {
     name: String,
-    /// Whether its floating-point code can be lifted.
-    floats: bool,
+    /// See [`unread`].
+    unread: Vec<&'static str>,
     /// The part of the drawn tests that it compiles; none if it is there for open tests alone.
     part: Option<usize>,
 }
@@ -108,7 +110,7 @@ impl Machines {
                 name: name.clone(),
                 machine: machine.into(),
                 mixes: target.is_some() && profile.is_some_and(links),
-                floats: profile.is_some_and(|p| lifts_floats(p.arch)),
+                unread: profile.map(|p| unread(p.arch)).unwrap_or_default(),
             }
         };
         let all: Vec<Compiler> = names.iter().map(compiler).collect();
@@ -133,7 +135,7 @@ impl Machines {
             // Two profiles of one machine have different parts.
             let at = turn.iter().position(|name| *name == c.name);
             let part = at.map(|at| (at + round as usize) % parts);
-            Taking { name: c.name.clone(), floats: c.floats, part }
+            Taking { name: c.name.clone(), unread: c.unread.clone(), part }
         };
         let profiles = all.map(taking).collect();
         let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -157,19 +159,17 @@ impl Turn {
     /// The files of each profile; profiles with the same files are together.
     fn shares(&self, tests: &Tests) -> Vec<(Vec<PathBuf>, Vec<String>)> {
         let mut out: Vec<(Vec<PathBuf>, Vec<String>)> = Vec::new();
-        let has_floats: BTreeMap<&PathBuf, bool> = tests
-            .drawn
-            .iter()
-            .map(|(_, path)| *path)
-            .chain(tests.others.iter().map(|(path, _)| *path))
-            .map(|path| (path, has_floats(path)))
-            .collect();
+        let all = tests.drawn.iter().map(|(_, path)| *path);
+        let all = all.chain(tests.others.iter().map(|(path, _)| *path));
+        let words: BTreeMap<&PathBuf, BTreeSet<String>> =
+            all.map(|path| (path, words(path))).collect();
         for profile in &self.profiles {
             let drawn = tests.drawn.iter().filter(|(n, _)| profile.part == Some(self.part(*n)));
             let others = tests.others.iter().filter(|(_, of)| of.contains(&profile.name));
             let all = drawn.map(|(_, path)| *path).chain(others.map(|(path, _)| *path));
-            let files: Vec<PathBuf> =
-                all.filter(|path| profile.floats || !has_floats[path]).cloned().collect();
+            let is_read =
+                |path: &&PathBuf| !profile.unread.iter().any(|w| words[path].contains(*w));
+            let files: Vec<PathBuf> = all.filter(is_read).cloned().collect();
             match out.iter_mut().find(|(known, _)| *known == files) {
                 _ if files.is_empty() => {}
                 Some((_, profiles)) => profiles.push(profile.name.clone()),
@@ -186,10 +186,18 @@ impl Turn {
     }
 }
 
-/// Whether a test uses floating point.
-fn has_floats(path: &Path) -> bool {
+/// Words of tests whose code for an instruction set is not read: those of floating point, and of functions that
+/// compilers do not inline.
+fn unread(arch: Arch) -> Vec<&'static str> {
+    let floats: &[&str] = if lifts_floats(arch) { &[] } else { &["float", "double"] };
+    let calls: &[&str] = if follows_calls(arch) { &[] } else { &["noinline", "recursive"] };
+    [floats, calls].concat()
+}
+
+/// The words of a test, those of its name too.
+fn words(path: &Path) -> BTreeSet<String> {
     let text = file::read_text(path, file::MAX_DATA).unwrap_or_default();
-    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| matches!(w, "float" | "double"))
+    text.split(|c: char| !c.is_ascii_alphanumeric()).map(String::from).collect()
 }
 
 /// A simulation that is given up soon.
@@ -206,7 +214,7 @@ fn compare(kept: &Kept, args: &Args, source: &str, target: &str) -> Compare {
 }
 
 /// The stages of a round: those that compile tests and, with a number of `mixed` tests, those that
-/// compare them. Tests with floating point go only to profiles whose floating-point code can be lifted.
+/// compare them. Tests go only to profiles whose code for them can be read.
 pub fn pipeline(
     kept: &Kept,
     args: &Args,
@@ -234,7 +242,7 @@ pub fn pipeline(
     }
     if let Some(mixed) = mixed {
         // Until every profile had its turn, all time is for the drawn tests.
-        let cycle = kept.hunt.rounds / machines.turns.cycle();
+        let cycle = machines.turns.cycle(kept.hunt.rounds);
         if cycle > 0 {
             mix(kept, args, &turn.groups, (mixed, cycle == 1), &mut out);
         }
@@ -292,7 +300,8 @@ mod tests {
     /// only the profiles that are named.
     #[test]
     fn drawn_tests_are_divided_among_many_profiles() {
-        let taking = |n: usize| Taking { name: format!("p{n}"), floats: true, part: Some(n % 4) };
+        let taking =
+            |n: usize| Taking { name: format!("p{n}"), unread: Vec::new(), part: Some(n % 4) };
         let profiles = (0..8).map(taking).collect();
         let turn = Turn { profiles, parts: 4, groups: Vec::new() };
         let paths: Vec<PathBuf> = (0..64).map(|n| PathBuf::from(format!("{n}"))).collect();

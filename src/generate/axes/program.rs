@@ -1282,7 +1282,7 @@ impl<'p> Program<'p> {
                 let text = match name.as_str() {
                     name if name.starts_with('q') => format!("{ty} {name} = 7;"),
                     "k" => "int k = 1;".to_string(),
-                    name if name.starts_with('w') => format!("int {name} = {};", &name[1..]),
+                    name if name.starts_with('i') => format!("int {name} = {};", &name[1..]),
                     "x" if has_data(self.shape) && self.array() && !self.is_member() => {
                         format!("{ty} x[4];")
                     }

@@ -111,10 +111,10 @@ impl Program<'_> {
             heads.join(", ")
         );
         for (n, thread) in self.threads.iter_mut().enumerate() {
-            let mut args = vec![format!("*w{n}")];
+            let mut args = vec![format!("*i{n}")];
             args.extend(given.iter().map(|name| name.to_string()));
             thread.params = params.clone();
-            thread.params.insert(format!("w{n}"), format!("int *w{n}"));
+            thread.params.insert(format!("i{n}"), format!("int *i{n}"));
             thread.locals.clear();
             for at in 0..most {
                 let name = thread.observed.get(at).cloned().unwrap_or_else(|| format!("u{at}"));

@@ -68,6 +68,8 @@ fn form(word: &str) -> Option<Form> {
         "sshort" | "i16" => (2, true),
         "dword" | "b32" => (4, false),
         "dwordx2" | "b64" => (8, false),
+        "dwordx3" | "b96" => (12, false),
+        "dwordx4" | "b128" => (16, false),
         _ => return None,
     };
     (half.is_none() || bytes <= 2).then_some(Form { bytes, signed, half })
@@ -188,6 +190,18 @@ impl Lower<'_> {
         let bits = Bits::read(&insn.words, Kind::Load)?;
         let (dst, rest) = split(&insn.operands)?;
         let addr = self.address(insn, rest, bits.offset)?;
+        if let Some(words) = words(dst, form.bytes) {
+            let words = words?;
+            let load = |(n, _): (usize, &Operand)| {
+                let addr = self.e.add_int(addr, 4 * n as i64, 64);
+                self.e.load(addr, 4, bits.tags)
+            };
+            let values: Vec<Temp> = words.iter().enumerate().map(load).collect();
+            return words
+                .iter()
+                .zip(values)
+                .try_for_each(|(dst, value)| self.write(dst, value, 32));
+        }
         let mut value = self.e.load(addr, form.bytes, bits.tags);
         let width = if form.half.is_some() { 16 } else { 8 * form.bytes.max(4) };
         if form.signed {
@@ -201,6 +215,15 @@ impl Lower<'_> {
         let [addr, data, rest @ ..] = &insn.operands[..] else {
             return Err("expected an address and a register".into());
         };
+        if let Some(words) = words(*data, form.bytes) {
+            let addr = self.address(insn, &[&[*addr], rest].concat(), bits.offset)?;
+            for (n, word) in words?.iter().enumerate() {
+                let value = self.value(word, 32, Port::Data)?;
+                let addr = self.e.add_int(addr, 4 * n as i64, 64);
+                self.e.store(addr, value, 4, bits.tags);
+            }
+            return Ok(());
+        }
         let value = match form.half {
             Some(_) => self.value(&half(*data, form.half)?, 16, Port::Data)?,
             None => self.value(data, 8 * form.bytes.max(4), Port::Data)?,
@@ -361,6 +384,17 @@ fn half<'a>(operand: Operand<'a>, which: Option<Half>) -> Result<Operand<'a>, St
         }
         _ => Err("expected a register".into()),
     }
+}
+
+/// The registers of an access of more than 64 bits, which is one access for each.
+fn words<'a>(data: Operand<'a>, bytes: u8) -> Option<Result<Vec<Operand<'a>>, String>> {
+    (bytes > 8).then(|| match data {
+        Operand::Reg { bank, first, count, half: None } if count == u16::from(bytes / 4) => {
+            let of = |first| Operand::Reg { bank, first, count: 1, half: None };
+            Ok((first..first + count).map(of).collect())
+        }
+        _ => Err(format!("expected {} registers", bytes / 4)),
+    })
 }
 
 /// The two values that follow one another in registers.

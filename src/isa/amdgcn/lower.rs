@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::name_of;
 use super::read::{self, Bank, Half, Insn, Operand};
 use crate::microcode::{Emit, Labels, mask};
-use litmake_ops::{BinOp, Code, Op, Port, Temp, UnOp};
+use litmake_ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp};
 
 pub(super) type Done = Result<(), String>;
 
@@ -78,7 +78,10 @@ impl<'a> Lower<'a> {
             self.scalar(&insn)?;
             return Ok(self.e.finish());
         }
-        let active = self.does.masks.then(|| self.active());
+        // Instructions that name a lane work whether or not it is active.
+        let of_a_lane = ["v_readlane_", "v_writelane_", "v_readfirstlane_"];
+        let for_all = of_a_lane.iter().any(|start| insn.name.starts_with(start));
+        let active = (self.does.masks && !for_all).then(|| self.active());
         let outer = self.e.begin();
         self.vector(&insn, second.as_ref())?;
         let yes = self.e.end(outer);
@@ -232,6 +235,23 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
+    /// Ends the run with an error where a register names another lane than the first, of which alone the values are known.
+    fn first_lane(&mut self, lane: &Operand) -> Done {
+        match lane {
+            Operand::Int(0) => Ok(()),
+            Operand::Int(_) => Err("unsupported: the value of a lane that is not active".into()),
+            _ => {
+                let lane = self.value(lane, 32, Port::None)?;
+                let nowhere = |e: &mut Emit| {
+                    let addr = e.int(PRIVATE);
+                    e.load(addr, 4, Tags::NONE);
+                };
+                self.e.if_else(lane, nowhere, |_| ());
+                Ok(())
+            }
+        }
+    }
+
     /// The results of a vector instruction that computes.
     fn computed<'o>(&mut self, insn: &Insn<'o>) -> Result<Vec<Result64<'o>>, String> {
         let unknown = || format!("unsupported: `{}`", insn.name);
@@ -252,6 +272,9 @@ impl<'a> Lower<'a> {
             let [dst, a, b] = o else { return Err("expected three operands".into()) };
             let value = self.binary(op, bits, reversed, a, b)?;
             return Ok(vec![(*dst, value, bits)]);
+        }
+        if let Some(value) = self.lanes_and_bits(name, o)? {
+            return Ok(vec![(o[0], value, 32)]);
         }
         let one = |bits: u8, value: Temp| Ok(vec![(o[0], value, bits)]);
         match (name, o) {
@@ -310,6 +333,51 @@ impl<'a> Lower<'a> {
             }
             _ => Err(unknown()),
         }
+    }
+
+    /// The results of 32 bits that are about lanes, single bits, and numbers of 16 and 24 bits.
+    fn lanes_and_bits(&mut self, name: &str, o: &[Operand]) -> Result<Option<Temp>, String> {
+        Ok(Some(match (name, o) {
+            ("readlane_b32" | "writelane_b32", [_, a, lane]) => {
+                self.first_lane(lane)?;
+                self.value(a, 32, Port::None)?
+            }
+            // The number of active lanes before this one, which is the first, is added.
+            ("mbcnt_lo_u32_b32" | "mbcnt_hi_u32_b32", [_, _, a]) => {
+                self.value(a, 32, Port::None)?
+            }
+            ("mul_u32_u24" | "mul_i32_i24", [_, a, b]) => self.product_of_24(name, a, b)?,
+            ("mad_u32_u24" | "mad_i32_i24", [_, a, b, c]) => {
+                let product = self.product_of_24(name, a, b)?;
+                let c = self.value(c, 32, Port::None)?;
+                self.e.bin(BinOp::Add, product, c, 32)
+            }
+            ("bfrev_b32", [_, a]) => {
+                let value = self.value(a, 32, Port::None)?;
+                self.e.un(UnOp::BitReverse, value, 32)
+            }
+            ("cvt_u32_u16", [_, a]) => self.value(a, 16, Port::None)?,
+            // A bit, whose number a register has.
+            ("bfe_u32", [_, a, from @ Operand::Reg { .. }, Operand::Int(1)]) => {
+                let (a, from) = (self.value(a, 32, Port::None)?, self.value(from, 32, Port::None)?);
+                let value = self.apply(BinOp::Shr, a, from, 32);
+                self.e.bin_int(BinOp::And, value, 1, 32)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The low half of the product of numbers of 24 bits.
+    fn product_of_24(&mut self, name: &str, a: &Operand, b: &Operand) -> Result<Temp, String> {
+        let mut part = |operand: &Operand| {
+            let value = self.value(operand, 32, Port::None)?;
+            Ok::<Temp, String>(match name.ends_with("u24") {
+                true => self.e.zero_extend(value, 24, 32),
+                false => self.e.sign_extend(value, 24, 32),
+            })
+        };
+        let (a, b) = (part(a)?, part(b)?);
+        Ok(self.e.bin(BinOp::Mul, a, b, 32))
     }
 
     /// One of two values, by the lane's bit of a mask.
@@ -466,10 +534,18 @@ impl<'a> Lower<'a> {
             return Ok(());
         }
         let bits = bits_of(name).ok_or_else(unknown)?;
+        if self.counts(name, o, bits)? {
+            return Ok(());
+        }
         match (name, o) {
-            ("mov_b32" | "mov_b64" | "movk_i32", [dst, a]) => {
+            ("mov_b32" | "mov_b64", [dst, a]) => {
                 let value = self.value(a, bits, Port::None)?;
                 return self.write(dst, value, bits);
+            }
+            ("movk_i32", [dst, a]) => {
+                let value = self.value(a, 16, Port::None)?;
+                let value = self.e.sign_extend(value, 16, 32);
+                return self.write(dst, value, 32);
             }
             ("not_b32" | "not_b64", [dst, a]) => {
                 let value = self.value(a, bits, Port::None)?;
@@ -521,6 +597,40 @@ impl<'a> Lower<'a> {
             _ => return Err(unknown()),
         }
         Ok(())
+    }
+
+    /// Counts of bits, the place of a bit, a bit that is cleared; false for other scalar instructions.
+    fn counts(&mut self, name: &str, o: &[Operand], bits: u8) -> Result<bool, String> {
+        match (name, o) {
+            ("bcnt1_i32_b32" | "bcnt1_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let value = self.e.un(UnOp::PopCount, value, bits);
+                self.write(dst, value, 32)?;
+                self.condition(value, 32);
+            }
+            // The place of the lowest bit.
+            ("ff1_i32_b32" | "ff1_i32_b64" | "ctz_i32_b32" | "ctz_i32_b64", [dst, a]) => {
+                let value = self.value(a, bits, Port::None)?;
+                let less = self.e.bin_int(BinOp::Sub, value, 1, bits);
+                let not = self.e.un(UnOp::Not, value, bits);
+                let below = self.e.bin(BinOp::And, less, not, bits);
+                let place = self.e.un(UnOp::PopCount, below, bits);
+                let none = self.e.int(mask(32));
+                let value = self.e.select(value, place, none);
+                self.write(dst, value, 32)?;
+            }
+            ("bitset0_b32" | "bitset0_b64", [dst, at]) => {
+                let (old, at) =
+                    (self.value(dst, bits, Port::None)?, self.value(at, 32, Port::None)?);
+                let one = self.e.int(1);
+                let bit = self.apply(BinOp::Shl, one, at, bits);
+                let others = self.e.un(UnOp::Not, bit, bits);
+                let value = self.e.bin(BinOp::And, old, others, bits);
+                self.write(dst, value, bits)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// A logical operation of masks by its name, with those that complement the second operand.

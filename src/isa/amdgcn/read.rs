@@ -100,6 +100,8 @@ fn operand(text: &str) -> Result<Operand<'_>, String> {
         "exec" => Operand::Mask("exec"),
         "vcc_lo" => Operand::LowMask("vcc"),
         "exec_lo" => Operand::LowMask("exec"),
+        // The active lane is the first.
+        "vcc_hi" | "exec_hi" => Operand::Int(0),
         "null" => Operand::Null,
         "off" => Operand::Off,
         _ => match (registers(text), parse_int(text)) {

@@ -72,6 +72,35 @@ const STORE_RELEASE: i32 = 0x110;
 
 const CALL: u8 = 0x85;
 
+/// The source register of a call of a function of the program; other numbers are for functions of the kernel.
+const OF_PROGRAM: u8 = 1;
+
+/// Stands for the memory of parameters that are in no register: those of the function from offset 8 on, and those of
+/// a function that it calls from -8 down.
+const PARAMETERS: u8 = 11;
+
+/// The distance from a function's stack to that of a function that it calls. The stack has 512 bytes; below it are
+/// the registers that a call keeps, and the parameters for the function, which are [`PARAMETERS`] of both.
+pub const FRAME: i64 = 1024;
+
+/// The registers that a call keeps. The machine does that: no instruction says so.
+const KEPT: [u8; 4] = [6, 7, 8, 9];
+
+/// Stores to the stack the registers that a call keeps, or loads them again.
+pub fn kept(stores: bool) -> Vec<Decoded> {
+    let insn = |(n, number): (usize, u8)| {
+        let base = Some("fp".to_string());
+        let offset = -(520 + 8 * n as i64);
+        let place = Operand::Mem(Mem { base, offset, index: None, update: Update::None });
+        let (mnemonic, operands) = match stores {
+            true => ("*(u64 *)($) = $", vec![place, reg(number)]),
+            false => ("$ = *(u64 *)($)", vec![reg(number), place]),
+        };
+        Decoded { at: 0, len: 8, mnemonic: mnemonic.to_string(), operands, flow: Flow::Next }
+    };
+    KEPT.into_iter().enumerate().map(insn).collect()
+}
+
 /// The parts of an instruction's 8 bytes.
 struct Fields {
     opcode: u8,
@@ -124,10 +153,9 @@ impl Decoder for Bpf {
                 }
             };
         }
-        if opcode == CALL {
+        if opcode == CALL && fields.src != OF_PROGRAM {
             return Err(format!(
-                "the call at 0x{at:x} is of a function of the kernel, or of one of the program, whose stack and \
-                 registers r6 to r9 are its own: lifting follows neither"
+                "the call at 0x{at:x} is of a function of the kernel, whose code is in no library at hand"
             ));
         }
         let (pattern, operands, flow) = fields.decode(at).ok_or_else(|| {
@@ -165,10 +193,14 @@ fn next(pattern: impl Into<String>, operands: Vec<Operand>) -> Option<Parts> {
 
 impl Fields {
     fn decode(&self, at: u64) -> Option<Parts> {
-        if self.dst > 10 || self.src > 10 {
+        let class = self.opcode & 7;
+        let base = if class == 1 { self.src } else { self.dst };
+        let plain = self.opcode & 0xf8 == 0x78;
+        let given = base == PARAMETERS && self.off != 0 && plain && matches!(class, 1..=3);
+        if [self.dst, self.src].iter().filter(|r| **r > 10).count() > usize::from(given) {
             return None;
         }
-        match self.opcode & 7 {
+        match class {
             1..=3 => self.memory(),
             class @ (4 | 7) => self.arithmetic(class == 7),
             class @ (5 | 6) => self.jump(class == 5, at),
@@ -186,13 +218,13 @@ impl Fields {
     }
 
     fn at(&self, base: u8) -> Operand {
+        let (base, offset) = match (base, i64::from(self.off)) {
+            (PARAMETERS, off @ ..0) => (10, -off - FRAME),
+            (PARAMETERS, off) => (10, off),
+            place => place,
+        };
         let Operand::Reg(base) = reg(base) else { return Operand::Imm(0) };
-        Operand::Mem(Mem {
-            base: Some(base),
-            offset: self.off.into(),
-            index: None,
-            update: Update::None,
-        })
+        Operand::Mem(Mem { base: Some(base), offset, index: None, update: Update::None })
     }
 
     fn memory(&self) -> Option<Parts> {
@@ -287,6 +319,9 @@ impl Fields {
             }
             (0x00, 0, false) if none && off == 0 => {
                 Some(("goto $".into(), vec![to(imm)], Flow::Jump))
+            }
+            (0x80, 0, true) if (self.dst, off) == (0, 0) => {
+                Some(("call $".into(), vec![to(imm)], Flow::Call))
             }
             (0x90, 0, true) if none && (off, imm) == (0, 0) => {
                 Some(("exit".into(), Vec::new(), Flow::Return))

@@ -3,7 +3,7 @@
 //! It does not know the code that is lifted, nor what instructions mean.
 
 use crate::relocate::{Fill, Fix, put};
-use crate::target::{Facts, Form, Rules, Target, Widening};
+use crate::target::{Facts, Form, Frames, Rules, Target, Widening};
 use litmake_litmus::Arch;
 use object::{Architecture, elf};
 
@@ -12,6 +12,8 @@ pub fn target(form: Form) -> Target {
         stack: "fp",
         params: &["r1", "r2", "r3", "r4", "r5"],
         result: "r0",
+        // See `decode`.
+        stack_params: 8,
         spare: &["r9", "r8", "r7", "r6", "r5", "r4", "r3", "r2", "r1", "r0"],
         machines: &[Architecture::Bpf],
         ..Target::new(Arch::Bpf, form, super::decode::decoder(form.big), &Own)
@@ -58,10 +60,21 @@ impl Rules for Own {
             elf::RelocationType(3 | 4) => {
                 put(bytes, 4, fix.symbol.wrapping_add(addend(part(0)?.into())), big)
             }
-            // A call, which is refused where code reaches it.
-            elf::R_BPF_64_32 => Some(()),
+            // A call: it has the distance from its end, in instructions.
+            elf::R_BPF_64_32 => {
+                let stored = i64::from(part(4)? as i32) + 1;
+                let addend = if fix.implicit { 8 * stored } else { fix.addend };
+                let to = fix.symbol.wrapping_add(addend as u64);
+                let distance = to.wrapping_sub(fix.place) as i64 / 8 - 1;
+                put(bytes.get_mut(4..)?, 4, u64::from(distance as u32), big)
+            }
             _ => None,
         }
+    }
+
+    fn frames(&self) -> Option<Frames> {
+        let [save, restore] = [true, false].map(super::decode::kept);
+        Some(Frames { bytes: super::decode::FRAME, save, restore })
     }
 
     fn widen(&self, widening: Widening) -> Option<Vec<String>> {

@@ -212,6 +212,12 @@ fn machine_code() {
         (0x6601_0000_0500_0000, "if w1 s> 5 goto L48"),
         (0x9500_0000_0000_0000, "exit"),
         (0x8500_0000_0100_0000, "unknown"),
+        // Parameters on the stack.
+        (0x79b6_0800_0000_0000, "r6 = *(u64 *)(fp + 8)"),
+        (0x7b0b_f8ff_0000_0000, "*(u64 *)(fp - 1016) = r0"),
+        (0x7b0b_0000_0000_0000, "unknown"),
+        (0xdb0b_f8ff_0000_0000, "unknown"),
+        (0x79bb_0800_0000_0000, "unknown"),
         (0xb70b_0000_0000_0000, "unknown"),
         (0x6825_2000_0000_0000, "unknown"),
     ] {
@@ -224,6 +230,7 @@ fn machine_code() {
             Err(error) => assert_eq!(expected, "unknown", "{error}"),
         }
     }
+    assert_eq!(text(0x8510_0000_0200_0000).as_deref(), Ok("call L58"));
     let wide = [0x18, 1, 0, 0, 0x89, 0x67, 0x45, 0x23, 0, 0, 0, 0, 1, 0, 0, 0];
     let d = target.decoder.decode(&wide, 0).unwrap();
     assert_eq!(

@@ -19,7 +19,7 @@ use super::copies::{self, Bytes};
 use super::endian;
 use super::locks;
 use super::stubs::Stub;
-use litmake_isa::target::{Special, Target};
+use litmake_isa::target::{RETURN, Special, Target};
 
 const MAX_NODES: usize = 4096;
 const MAX_DEPTH: usize = 8;
@@ -316,6 +316,7 @@ impl Expand<'_> {
             at += u64::from(decoded.len.max(1));
             out.push(decoded);
         }
+        let out = litmake_isa::mips::decode::without_halves(out, self.target.form.big);
         litmake_isa::mips::decode::without_delay_slots(out).map_err(Failure::unsupported)
     }
 
@@ -465,6 +466,7 @@ impl Expand<'_> {
             Flow::JumpRegister => {
                 falls = false;
                 match self.resolved.get(&at) {
+                    Some(&RETURN) => self.jump(lists, at, body.ret)?,
                     Some(to) => match body.ids.get(to) {
                         Some(label) => self.jump(lists, at, *label)?,
                         None => self.call(*to, at, body.ret, lists)?,
@@ -577,8 +579,26 @@ impl Expand<'_> {
         if let Some(draft) = draft {
             lists.push(d.at, draft, String::new())?;
         }
+        let Some(frames) = self.target.frames() else {
+            self.call(to, d.at, back, lists)?;
+            lists.pending.push(back);
+            return Ok(());
+        };
+        self.all(frames.save, d.at, lists)?;
+        lists.push(d.at, Draft::AddStack(-frames.bytes), String::new())?;
         self.call(to, d.at, back, lists)?;
         lists.pending.push(back);
+        lists.push(d.at, Draft::AddStack(frames.bytes), String::new())?;
+        self.all(frames.restore, d.at, lists)
+    }
+
+    /// Adds instructions that stand for others at an address.
+    fn all(&self, code: Vec<Decoded>, at: u64, lists: &mut Lists) -> Result<(), Failure> {
+        for insn in code {
+            let d = Decoded { at, ..insn };
+            let text = self.text(&d, &|_| None);
+            lists.push(at, Draft::Insn(d), text)?;
+        }
         Ok(())
     }
 
@@ -709,11 +729,7 @@ impl Expand<'_> {
         };
         let code = copies::stand_in(self.target, work, *bytes)
             .ok_or_else(|| Failure::unsupported(format!("a call of `{name}` of {bytes} bytes")))?;
-        for mut d in code {
-            d.at = from;
-            let text = self.text(&d, &|_| None);
-            lists.push(from, Draft::Insn(d), text)?;
-        }
+        self.all(code, from, lists)?;
         self.back(from, ret, lists)
     }
 

@@ -29,7 +29,7 @@ use expand::{Expand, Kind};
 use flow::Analysis;
 use litmake_base::failure::Failure;
 use litmake_isa::machine::Operand;
-use litmake_isa::target::{self, Target};
+use litmake_isa::target::{self, RETURN, Target};
 use litmake_lang::c11::members::Members;
 use litmake_litmus::{InitItem, Line};
 use litmake_ops::Val;
@@ -523,6 +523,12 @@ enum Found {
     Size(u64, u64),
 }
 
+/// Whether calls put the address to which they return into a register.
+fn calls(target: &Target, register: &str) -> bool {
+    let taken = target.facts().calls.iter().flat_map(|calls| calls.taken);
+    taken.into_iter().any(|name| *name == register)
+}
+
 /// Finds the targets of the reached jumps and calls through registers, and the sizes of copies.
 fn open(
     flat: &expand::Flat,
@@ -545,6 +551,10 @@ fn open(
             let reg = flat.code.regs.iter().position(|r| r.name == canonical)?;
             match state.regs.get(reg).copied().flatten()? {
                 Known::Val(Val::Int(n)) => u64::try_from(n).ok(),
+                // Code may return through another register than the one in which it was given the address.
+                Known::Start(reg) if calls(target, &flat.code.regs[usize::from(reg)].name) => {
+                    Some(RETURN)
+                }
                 _ => None,
             }
         };
@@ -585,7 +595,7 @@ fn open(
             ));
             placed(why, image, at, given)
         })?;
-        let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm);
+        let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm && to != RETURN);
         out.push(Found::Target(node.at, to & !thumb));
     }
     Ok(out)

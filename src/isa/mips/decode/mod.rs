@@ -3,8 +3,8 @@
 //!
 //! `base` holds what all releases share, `old` what release 6 took away, `r6` what it put in
 //! place, `float` the encodings of floating point, and `fields` what stands in an encoding.
-//! [`without_delay_slots`] puts decoded code into the order in which it is executed. What
-//! instructions mean is not known here.
+//! [`without_delay_slots`] puts decoded code into the order in which it is executed, and
+//! [`without_halves`] makes plain accesses of unaligned ones. What instructions mean is not known here.
 
 mod base;
 mod fields;
@@ -14,8 +14,10 @@ mod r6;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod unaligned;
 
 pub use self::slots::without_delay_slots;
+pub use self::unaligned::without_halves;
 
 use self::fields::{rd, reg, rs, rt};
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};

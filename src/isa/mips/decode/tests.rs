@@ -1,4 +1,4 @@
-use super::{Release, decoder, without_delay_slots};
+use super::{Release, decoder, without_delay_slots, without_halves};
 use crate::machine::{Decoded, Flow, Operand};
 use crate::mips::Mips;
 use crate::seq::Machine;
@@ -341,6 +341,28 @@ fn slots_come_before_their_branches() {
     assert_eq!(code.as_deref(), Ok("li $4,1\njalr $25\naddiu $29,$29,32\njr $31\nL10:"));
     let code = straightened(&[jalr, add(25, 4, 1)]);
     assert_eq!(code.as_deref(), Ok("move $26,$25\naddiu $25,$4,1\njalr $26\nL8:"));
+}
+
+/// Of a value at an aligned address, each half of an unaligned access is the whole (MIPS64's manual, volume II, LDL, LDR,
+/// SDL, SDR and those of words).
+#[test]
+fn halves_of_an_access_are_the_whole() {
+    // swl and swr, sdl and sdr, lwl and lwr, ldl and ldr of $2 at an offset from $4.
+    let of = |opcode: u32, offset: u32| opcode << 26 | 4 << 21 | 2 << 16 | offset;
+    let plain = |words: &[u32], big: bool| listing(&without_halves(decoded(words), big));
+    for (high, low, last, name) in
+        [(0x2a, 0x2e, 3, "sw"), (0x2c, 0x2d, 7, "sd"), (0x22, 0x26, 3, "lw"), (0x1a, 0x1b, 7, "ld")]
+    {
+        let little = [of(high, 8 + last), of(low, 8)];
+        let big = [of(high, 8), of(low, 8 + last)];
+        let both = format!("{name} $2,8($4)\n{name} $2,8($4)\nL8:");
+        assert_eq!(plain(&little, false), both);
+        assert_eq!(plain(&big, true), both);
+        // The other half is missing.
+        for alone in [[little[0], 0], [0, little[1]], [little[0], big[1]]] {
+            assert!(!plain(&alone, false).contains(&format!("{name} ")));
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Addresses out of a pool in memory, as code of 32-bit Arm has them: where there are more locations
-//! than registers, the register that the code itself has an address in is loaded with it first.
+//! Addresses where there are more locations than registers: the register that the code itself has an address in is
+//! loaded with it first, out of a pool in memory, as code of 32-bit Arm has them, or as a constant, as code of BPF has
+//! them.
 //!
 //! The slots that are left of the stack are in the pool, too. The pool is private to its thread. The stack pointer,
 //! which nothing else needs then, points to it.
@@ -50,7 +51,12 @@ impl Pool {
 
 /// Whether a target can have a pool.
 pub(super) fn possible(target: &Target) -> bool {
-    target.arch == Arch::Arm
+    target.arch == Arch::Arm || has_constants(target)
+}
+
+/// Whether addresses are constants in instructions; then the pool has slots alone.
+fn has_constants(target: &Target) -> bool {
+    target.arch == Arch::Bpf
 }
 
 impl Writer<'_> {
@@ -66,6 +72,11 @@ impl Writer<'_> {
     pub(super) fn pool_load(&mut self, object: Object, offset: i64, reg: &str) -> Vec<String> {
         if let Object::Lock(loc) = object {
             self.locks.insert(loc);
+        }
+        if has_constants(self.target) {
+            let load = format!("{reg} = {} ll", self.name_of(&object));
+            let add = (offset != 0).then(|| format!("{reg} += {offset}"));
+            return [load].into_iter().chain(add).collect();
         }
         let mut out = vec![match self.pool.place(object, 1) {
             0 => format!("LDR {reg},[{}]", self.target.stack),
