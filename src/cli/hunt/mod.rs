@@ -365,7 +365,7 @@ fn round(
     let drawing = started.elapsed().as_secs_f64();
     // Until every profile had its turn, a round takes no more than its share of the time.
     let rounds = machines.turns.first().saturating_sub(kept.hunt.rounds).max(1);
-    let ask = args.how.ask.for_part(look_for(drawing, left / rounds as f64), mechanisms);
+    let ask = args.how.ask.for_part(look_for(drawing, left / rounds as f64, left), mechanisms);
     let (mut report, used) = match asked.is_empty() {
         true => Default::default(),
         false => {
@@ -452,10 +452,12 @@ fn count(args: &Args, kept: &Kept, left: f64, machines: &Machines) -> usize {
 }
 
 /// The time, in whole seconds, for which a round looks into differences: as long as it took to draw and to
-/// compile, within what is left for the round.
-fn look_for(drawing: f64, left: f64) -> u64 {
+/// compile, within the round's share of the time, but at least half as long, since nobody can do much with a
+/// difference that was not looked into. The next rounds are smaller then.
+fn look_for(drawing: f64, share: f64, left: f64) -> u64 {
     let (shortest, longest) = LOOK;
-    drawing.min(left - drawing).clamp(shortest, longest) as u64
+    let within = (share - drawing).max(drawing / 2.0).min(left - drawing);
+    drawing.min(within).clamp(shortest, longest) as u64
 }
 
 /// The known bugs, from the baseline and from this hunt.
