@@ -358,6 +358,9 @@ fn halves_of_an_access_are_the_whole() {
         let both = format!("{name} $2,8($4)\n{name} $2,8($4)\nL8:");
         assert_eq!(plain(&little, false), both);
         assert_eq!(plain(&big, true), both);
+        // A value that is not aligned is in two parts.
+        let odd = [of(high, 9 + last), of(low, 9)];
+        assert!(!plain(&odd, false).contains(&format!("{name} ")));
         // The other half is missing.
         for alone in [[little[0], 0], [0, little[1]], [little[0], big[1]]] {
             assert!(!plain(&alone, false).contains(&format!("{name} ")));

@@ -2,7 +2,8 @@
 //! word.
 //!
 //! The objects of tests are aligned. There each of the two accesses the whole value, so each becomes a plain access at the
-//! value's address. An instruction without its other half stays as it is. Does not know what instructions mean.
+//! value's address. An instruction without its other half, or at an odd distance from its base, stays as it is. Does not
+//! know what instructions mean.
 
 use crate::machine::{Decoded, Operand};
 use std::collections::BTreeSet;
@@ -34,6 +35,9 @@ fn half(insn: &Decoded, big: bool) -> Option<Half<'_>> {
     let is_high = insn.mnemonic == high;
     // Each names the byte at its end of the value.
     let start = mem.offset - if is_high == big { 0 } else { bytes - 1 };
+    if start % bytes != 0 {
+        return None;
+    }
     Some(Half { is_high, plain, register, base: mem.base.as_deref()?, start })
 }
 
