@@ -142,6 +142,7 @@ fn errors_say_what_was_expected() {
          1 | flag unique po\n   |      ^^^^^^"
     );
     assert!(error("procedure p() = show a").contains("expected an instruction or `end`"));
+    assert!(error("\"M\"\nacyclc po").ends_with("help: did you mean `acyclic`?"));
 }
 
 #[test]

@@ -175,6 +175,9 @@ fn what_a_link_needs_is_said() {
     let text = error(&MIXES.replace("clang-16-armv8-O2", "clang-16-aarch64-O2"));
     assert!(text.contains("code for different machines cannot be mixed: AArch64, ARM"), "{text}");
     let text = error(&MIXES.replace("source: source", "source: target"));
+    assert!(text.contains("`target` is compared with itself"), "{text}");
+    let others = "{ name: others, generate: { files: '*.litmus' } }\n  - { name: source, simulate: { from: others } }";
+    let text = error(&MIXES.replace("{ name: source, simulate: { from: tests } }", others));
     assert!(text.contains("made from different lists of tests"), "{text}");
 }
 
