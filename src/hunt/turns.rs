@@ -59,9 +59,10 @@ impl Turns {
         let rounds = self.first() as usize;
         let of = |names: &'_ Vec<String>| {
             let count = names.len().div_ceil(rounds);
-            (round * count..(round + 1) * count).map(|n| n % names.len()).collect::<Vec<usize>>()
+            round * count..(round + 1) * count
         };
-        let all = self.0.iter().flat_map(|names| of(names).into_iter().map(|n| names[n].as_str()));
+        let all =
+            self.0.iter().flat_map(|names| of(names).map(|n| names[n % names.len()].as_str()));
         all.collect()
     }
 

@@ -457,8 +457,8 @@ impl Lowering<'_> {
     }
 
     /// The number of elements that a declaration gives a location.
-    fn elements(&mut self, name: &str) -> usize {
-        let i = usize::from(self.locations.get(name));
+    fn elements(&self, name: &str) -> usize {
+        let Some(i) = self.locations.index.get(name).map(|i| usize::from(*i)) else { return 1 };
         let location = &self.locations.list[i];
         match location.elem {
             0 => 1,
@@ -495,9 +495,6 @@ impl Lowering<'_> {
         let condition = self.cond(&self.test.condition.prop, span, &mut observed)?;
         let mut shown = std::mem::take(&mut self.compared);
         for o in &self.test.locations {
-            if let Place::Mem { name, .. } = &o.place {
-                self.check_location(name, o.span)?;
-            }
             let new = match (&o.place, &o.ty) {
                 (Place::Mem { name, index: None }, None) if self.elements(name) > 1 => {
                     self.array(name, 1, o.span, &mut observed)?

@@ -195,15 +195,13 @@ pub fn told(evidence: &Evidence, objects: &Objects) -> Vec<(Option<u16>, Mechani
         return vec![(None, split(code, objects).unwrap_or_else(value))];
     };
     let all = source.fails.iter().map(|failed| of_failed(source, failed, code, objects));
-    let mut all: Vec<_> = all.filter(|list| !list.is_empty()).collect();
+    let all: Vec<Vec<_>> = all.filter(|list| !list.is_empty()).collect();
     // Of the checks that fail, the first by whose cycle the code lost or moved something.
-    let is_shown = |list: &Vec<(_, Mechanism)>| list.iter().any(|(_, m)| !m.is_in_place());
-    let place = all.iter().position(is_shown);
-    let mut out = if all.is_empty() { Vec::new() } else { all.swap_remove(place.unwrap_or(0)) };
-    if place.is_some() {
-        out.retain(|(_, m)| !m.is_in_place());
-    }
-    out
+    let lost = |list: &Vec<(_, Mechanism)>| -> Vec<_> {
+        list.iter().filter(|(_, m)| !m.is_in_place()).cloned().collect()
+    };
+    let mut shown = all.iter().map(lost).filter(|list| !list.is_empty());
+    shown.next().or_else(|| all.first().cloned()).unwrap_or_default()
 }
 
 /// The mechanism of code in which one access reads parts that different accesses wrote: the access
